@@ -29,7 +29,6 @@ class QuestionAnswerInline(ReadOnlyInline):
 
 
 def answers() -> Subquery:
-    """Return the questions with their answers, each on a line."""
     text = TextField()
     answer = Coalesce("answer", Value("–"), output_field=text)
     line = Concat("question", Value(": ", output_field=text), answer, output_field=text)
@@ -43,13 +42,7 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
     empty_text = "Forms submit opt-ins through the API. Create a key under API keys."
     area = Area.RECORDS
     can_add = can_change = False
-    list_display = (
-        "lead_contact",
-        "submitted",
-        "source_and_form",
-        "traffic",
-        "lead_status",
-    )
+    list_display = ("lead_contact", "submitted", "source_and_form", "traffic", "lead_status")
     select_related = ("lead__status",)
     list_filter = ("source", ("created_at", DayRangeFilter))
     lookups_of_links = ("utm_campaign__exact", "utm_campaign__isnull")  # the reports'
@@ -110,7 +103,6 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
 
 
 def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield a lead's opt-ins for its timeline, with their answers and their traffic."""
     rows = OptIn.objects.of(lead.organization).filter(lead=lead).prefetch_related("question_answers")
     for row in newest(rows, cursor):
         values = [("Form", row.provider_form_name)]
@@ -122,5 +114,4 @@ def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
 
 
 def traffic_label(name: str) -> str:
-    """Return the label of a traffic field: "UTM source"."""
     return f"UTM {name[4:]}" if name.startswith("utm_") else name.replace("_", " ").capitalize()

@@ -69,13 +69,11 @@ class BookingForm(ScheduleForm):
         return cleaned
 
     def set_lead(self) -> None:
-        """Set the lead that has the e-mail, if there is one."""
         if email := self.cleaned_data.get("lead_email"):
             organization = self.organization
             self.instance.lead = Lead.objects.of(organization).with_email(organization.pk, email).first()
 
     def booking_data(self) -> BookingData:
-        """Return the keyword arguments for the service `book`, except the time."""
         data = self.cleaned_data
         booking = BookingData(
             id=self.instance.pk,

@@ -21,7 +21,7 @@ from staff.appointments.timeline import of_lead
 from staff.leads.record import SET_BY_STAFF
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
 from staff.toolkit.forms import validate_year
-from staff.toolkit.record import Card, Fact, RecordAdmin
+from staff.toolkit.record import Card, Fact, RecordAdmin, RecordButton
 from staff.toolkit.timeline import when
 
 MAX_LISTED = 5  # appointments beside the timeline
@@ -69,10 +69,7 @@ def next_step_state(lead: Lead) -> str:
 )
 def set_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: NextStepForm) -> str:
     lead = services.set_next_step(
-        organization=lead.organization,
-        actor=staff_actor(current_user(request)),
-        lead_id=lead.pk,
-        **form.cleaned_data,
+        organization=lead.organization, actor=staff_actor(current_user(request)), lead_id=lead.pk, **form.cleaned_data
     )
     assert lead.next_step_at
     return f"Next step: {lead.get_next_step_type_display()}, {when(lead.next_step_at)}."
@@ -93,16 +90,15 @@ def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: 
 
 
 def home_url(request: HttpRequest) -> str:
-    """Return the address of the home page if its form was sent, or ""."""
     return f"{reverse('admin:index')}?{request.POST['home']}" if "home" in request.POST else ""
 
 
-def booking_url(request: HttpRequest, lead: Lead) -> str:
-    """Return the address of the booking form with the lead filled in, or "" for people who may not book."""
+def booking_link(request: HttpRequest, lead: Lead) -> RecordButton | None:
+    """Return the link to the booking form with the lead filled in, for those who may book."""
     if not has_role(request, PERMISSIONS[Area.WORK].add, lead.organization_id):
-        return ""
+        return None
     parameters = urlencode({"organization": lead.organization_id, "lead": lead.pk})
-    return f"{reverse('admin:appointments_appointment_add')}?{parameters}"
+    return RecordButton("Book", f"{reverse('admin:appointments_appointment_add')}?{parameters}", "b")
 
 
 def next_step_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> SafeString | str:
@@ -114,7 +110,6 @@ def next_step_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Saf
 
 
 def appointments_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
-    """Return the card with the lead's latest appointments."""
     latest = of_lead(lead).select_related("event_type", "host__user", "outcome").order_by("-schedule_time")
     rows = list(latest[: MAX_LISTED + 1])
     facts = [

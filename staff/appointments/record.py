@@ -53,7 +53,6 @@ def outcome_question(appointment: Appointment) -> str:
 
 
 def suggestion_question(appointment: Appointment) -> str:
-    """Return the suggestion of the call's analysis, its reason, and who is notified if it is accepted."""
     analysis, outcome = suggested_outcome(appointment)
     if analysis is None or outcome is None:
         return ""
@@ -118,8 +117,6 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
 
 
 def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeForm] | None = None) -> Any:
-    """Return the button that sets the outcome of a role, by default with the form for it and the lead's status."""
-
     def question(appointment: Appointment) -> str:
         outcome = default_outcome(appointment, role)
         return describe(preview_outcome(appointment, outcome), appointment) if outcome else ""
@@ -128,12 +125,9 @@ def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeFo
         outcome = default_outcome(appointment, role)
         return outcome is not None and outcome.pk != appointment.outcome_id
 
-    def handler(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> str:
-        return store_outcome(page, request, appointment, form)
-
-    handler.__name__ = f"set_{role.lower()}"
     return object_action(
         label,
+        name=f"set_{role.lower()}",
         icon=icon,
         question=question,
         form=form or type(f"{role.title()}Form", (OutcomeForm,), {"role": role}),
@@ -141,7 +135,7 @@ def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeFo
         once=state,
         is_same=has_outcome,
         next_url=next_url,
-    )(handler)
+    )(store_outcome)
 
 
 set_won = outcome_button(StatusRole.WON, "Won", "check")
@@ -150,30 +144,26 @@ set_no_show = outcome_button(StatusRole.NO_SHOW, "No-show", "block")
 set_follow_up = outcome_button(StatusRole.FOLLOW_UP, "Follow-up", "call", FollowUpForm)
 
 
-@object_action(
+set_outcome = object_action(
     "Set the outcome",
+    name="set_outcome",
     icon="label",
     question=outcome_question,
     form=OutcomeForm,
     once=lambda appointment: appointment.outcome_id,
     is_same=has_outcome,
     next_url=next_url,
-)
-def set_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> str:
-    return store_outcome(page, request, appointment, form)
-
-
-@object_action(
+)(store_outcome)
+accept_suggestion = object_action(
     "Accept the suggested outcome",
+    name="accept_suggestion",
     icon="insights",
     question=suggestion_question,
     form=SuggestedOutcomeForm,
     when=lambda appointment: suggested_outcome(appointment)[1],
     once=suggestion_state,
     is_same=has_outcome,
-)
-def accept_suggestion(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> str:
-    return store_outcome(page, request, appointment, form)
+)(store_outcome)
 
 
 @object_action(

@@ -17,7 +17,7 @@ from foundation.db.timestamps import truncate_to_ms
 from leads.models import Lead
 from notifications.models import Kind
 from organizations.models import Membership
-from staff.appointments.schedule import OVERLAP_WARNING, other_appointments
+from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.forms import TimestampField, validate_year
 from statuses.models import Board, Status, StatusRole
@@ -55,7 +55,6 @@ def default_outcome(appointment: Appointment, role: str) -> Status | None:
 
 
 def default_of_role(statuses: Iterable[Status], role: str, flag: str) -> Status | None:
-    """Return the default status of the role, or else its first one, or None."""
     of_role = [status for status in statuses if status.role == role and status.is_active]
     return next((status for status in of_role if getattr(status, flag)), of_role[0] if of_role else None)
 
@@ -103,7 +102,6 @@ class OutcomeForm(ConfirmationForm):
         return default_outcome(self.subject, self.role) if self.role else None
 
     def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
-        """Offer the statuses of the lead board, with that of the outcome's role chosen, to those who may set it."""
         if self.request and not may_change(self.request, lead):
             del self.fields["lead_status"]
             return
@@ -164,17 +162,11 @@ class RescheduleForm(ConfirmationForm):
         return self.new_time
 
     def clean(self) -> dict[str, Any]:
-        """Refuse an overlap with another appointment, unless the box is ticked that then appears."""
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if "schedule_time" not in cleaned:
-            return cleaned
-        moved = copy(self.subject)
-        moved.schedule_time = cleaned["schedule_time"]
-        if any(overlaps for _, overlaps in other_appointments(moved)):
-            self.fields["book_anyway"].widget = widgets.UnfoldBooleanWidget()
-            if not cleaned["book_anyway"]:
-                self.add_error("book_anyway", OVERLAP_WARNING)
-        return cleaned
+        if "schedule_time" in self.cleaned_data:
+            moved = copy(self.subject)
+            moved.schedule_time = self.cleaned_data["schedule_time"]
+            warn_of_overlap(self, moved)
+        return self.cleaned_data
 
 
 class CancellationForm(ConfirmationForm):

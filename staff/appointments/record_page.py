@@ -11,7 +11,7 @@ from staff.appointments.schedule import other_appointments
 from staff.configuration.statuses import status_label
 from staff.leads.leads import LeadAdmin
 from staff.toolkit.actions import row_url
-from staff.toolkit.record import Card, Fact, RecordAdmin
+from staff.toolkit.record import Card, Fact, RecordAdmin, RecordButton
 from staff.toolkit.timeline import TimelineEntry, when
 
 LEAD_CARD_KINDS = ("appointments", "notes", "statuses", "opt_ins", "changes")
@@ -20,7 +20,6 @@ MAX_LISTED = 10  # other appointments of the day
 
 
 def facts(appointment: Appointment) -> Sequence[Fact]:
-    """Return the time, how to reach the lead, and who takes part."""
     lead, meeting, recording = appointment.lead, appointment.meeting_url, appointment.recording_url
     people = {"Host": appointment.host, "Setter": appointment.setter, "Triager": appointment.triager}
     time = f"{when(appointment.schedule_time)} ({appointment.duration_minutes} min) · {relative_time(appointment)}"
@@ -49,9 +48,9 @@ def web_url(text: str) -> str:
     return text if text.startswith(("https://", "http://")) else ""
 
 
-def join_url(request: HttpRequest, appointment: Appointment) -> str:
-    """Return the address of the meeting, until the appointment is over."""
-    return "" if appointment.is_over else web_url(appointment.meeting_url or "")
+def join_link(request: HttpRequest, appointment: Appointment) -> RecordButton | None:
+    url = web_url(appointment.meeting_url or "")
+    return RecordButton("Join", url, "j") if url and not appointment.is_over else None
 
 
 def lead_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) -> Card:
@@ -80,7 +79,6 @@ def latest_entries(appointment: Appointment) -> list[TimelineEntry]:
 
 
 def day_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) -> Card:
-    """Return the card with the other appointments of the host and the lead on that day."""
     others = other_appointments(appointment)
     facts = [
         Fact(

@@ -21,8 +21,6 @@ OVERLAP_WARNING = (
 
 
 class ScheduleForm(TenantForm):
-    """A form that asks once more before it saves an appointment that overlaps with another one."""
-
     book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     def _post_clean(self) -> None:
@@ -36,14 +34,19 @@ class ScheduleForm(TenantForm):
         outcome = self.instance.outcome
         if outcome and outcome.role == StatusRole.CANCELED and "schedule_time" not in self.changed_data:
             return
-        if not any(overlaps for _, overlaps in other_appointments(self.instance)):
-            return
-        self.fields["book_anyway"].widget = UnfoldBooleanWidget()
-        if not self.errors and not self.cleaned_data["book_anyway"]:
-            self.add_error("book_anyway", OVERLAP_WARNING)
+        warn_of_overlap(self, self.instance)
 
     def set_lead(self) -> None:
         """Set the instance's lead if the form names it in a way of its own."""
+
+
+def warn_of_overlap(form: forms.BaseForm, appointment: Appointment) -> None:
+    """Show the box `book_anyway` if another appointment overlaps; an otherwise valid form needs it ticked."""
+    if not any(overlaps for _, overlaps in other_appointments(appointment)):
+        return
+    form.fields["book_anyway"].widget = UnfoldBooleanWidget()
+    if not form.errors and not form.cleaned_data["book_anyway"]:
+        form.add_error("book_anyway", OVERLAP_WARNING)
 
 
 def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:
@@ -73,6 +76,5 @@ def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool
 
 
 def render_other_appointments(appointment: Appointment) -> str:
-    """Return the list as HTML, which htmx refreshes."""
     context = {"appointment": appointment, "others": other_appointments(appointment)}
     return render_to_string("appointments/other_appointments.html", context)

@@ -141,6 +141,5 @@ def name_of(appointment: Appointment) -> str:
 
 
 def rows_of_appointments(model: type[Any], scope: Scope, row: VersionedModel) -> QuerySet[Any]:
-    """Return the model's rows of the appointments, with what `name_of` needs."""
     rows: QuerySet[Any] = model.objects.of(row.organization).filter(appointment__in=scope(row))
     return rows.select_related("appointment__event_type", "appointment__lead")

@@ -31,7 +31,6 @@ def appointments_of_erased(lead: Lead) -> SafeString | str:
 
 
 def with_upcoming(text: str, rows: QuerySet[Appointment], **filters: Any) -> SafeString | str:
-    """Return the text with a link to the list of the upcoming rows, or "" if there are none."""
     count = conditions.still_to_come(rows.filter(**filters), now()).count()
     if not count:
         return ""

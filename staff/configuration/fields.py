@@ -35,7 +35,6 @@ class CustomFieldForm(TenantForm):
         return list(dict.fromkeys(filter(None, options)))
 
     def clean(self) -> dict[str, object]:
-        """Require options for a choice field, and refuse them for the other types."""
         cleaned = super().clean() or self.cleaned_data
         is_choice = cleaned.get("type", self.instance.type) == CustomField.Type.SELECT
         if is_choice and not cleaned.get("options") and "options" not in self.errors:

@@ -12,18 +12,6 @@ from leads.models import CustomField, Lead, TouchPointType
 from staff.configuration.statuses import status_label
 from staff.toolkit.timeline import plain
 
-LABELS = {
-    "email": "E-mail",
-    "first_name": "First name",
-    "last_name": "Last name",
-    "phone": "Phone",
-    "status": "Status",
-    "setter": "Setter",
-    "last_source": "Last source",
-    "touch_point": "Touch point",
-    "next_step": "Next step",
-}
-
 
 class Line(NamedTuple):
     """A row of the comparison: the values with their leads' ids; `chosen` is the lead whose value is preselected."""
@@ -49,7 +37,8 @@ def compare(older: Lead, newer: Lead) -> Iterator[Line]:
         is_filled = any(values[0]) and not (name == "first_name" and older.is_first_name_from_email)
         chosen = newer if name == "last_source" or (not is_filled and any(values[1])) else older
         first, second = show(older, name), show(newer, name)
-        yield Line(name, LABELS[name], ((older.pk, first), (newer.pk, second)), chosen.pk, is_same=first == second)
+        label = "E-mail" if name == "email" else name.replace("_", " ").capitalize()
+        yield Line(name, label, ((older.pk, first), (newer.pk, second)), chosen.pk, is_same=first == second)
     for field in custom_fields(older):
         first, second = (lead.custom_values.get(str(field.pk)) for lead in (older, newer))
         chosen = newer if first is None else older
@@ -70,7 +59,6 @@ def show(lead: Lead, name: str) -> Any:  # a text, or HTML
 
 
 def counts(lead: Lead) -> list[str]:
-    """Return how many rows of each kind would move with the lead."""
     texts = []
     for model, field in relations():
         count = model.objects.of(lead.organization).filter(**{field: lead.pk}).count()

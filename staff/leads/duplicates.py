@@ -31,7 +31,7 @@ from organizations.permissions import Area, current_user
 from staff.leads.columns import contact
 from staff.leads.comparison import compare, counts, custom_fields, warnings_about
 from staff.toolkit.actions import page_context, row_url
-from staff.toolkit.bulk import change_selected
+from staff.toolkit.bulk import selected_action
 from staff.toolkit.columns import two_lines
 from staff.toolkit.record import Card, Fact, RecordAdmin
 from staff.toolkit.tenant import TenantAdmin
@@ -44,8 +44,6 @@ def compare_url(lead_id: UUID, other_id: UUID) -> str:
 
 
 def lead_urls(page: TenantAdmin) -> list[URLPattern]:
-    """Return the addresses below a lead's page."""
-
     def view(content: Callable[..., HttpResponse], request: HttpRequest, object_id: str) -> HttpResponse:
         try:
             return content(page, request, object_id)
@@ -103,13 +101,11 @@ def duplicates_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> 
 
 
 def in_order(rows: QuerySet[Lead], ids: Iterable[UUID]) -> list[Lead]:
-    """Return the rows with these ids, in the order of the ids."""
     by_id = {row.pk: row for row in rows.filter(pk__in=ids)}
     return [by_id[id] for id in ids if id in by_id]
 
 
 def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:
-    """Undo one of the lead's merges."""
     try:
         merge = lead.merges.filter(pk=request.POST.get("merge", "")).first()
     except ValidationError:
@@ -130,7 +126,6 @@ def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:
 
 
 def duplicates_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card | None:
-    """Return the card of a lead's page that leads to its duplicates, for those who may merge them."""
     if not page.has_write_permission(request, lead):
         return None
     url, count, merged = reverse("admin:leads_lead_duplicates", args=[lead.pk]), len(find_similar(lead)), lead.merges
@@ -206,7 +201,15 @@ class PossibleDuplicateAdmin(TenantAdmin):
     list_display = ("older", "newer", "in_common")
     list_display_links = None
     select_related = ("first", "second")
-    actions = ("dismiss_selected",)
+    actions = (
+        selected_action(
+            "dismiss_selected",
+            "Not duplicates",
+            lambda actor, pair, _: dismiss(organization=pair.organization, leads=(pair.first_id, pair.second_id)),
+            title="Not duplicates",
+            question="Are these different people? They are not shown as possible duplicates again.",
+        ),
+    )
     ordering = ("-reasons", "-first_id", "second_id")
     views = (
         View(
@@ -240,7 +243,6 @@ class PossibleDuplicateAdmin(TenantAdmin):
         return changelist
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Redirect to the page that compares the two leads."""
         pair = self.get_object(request, unquote(object_id))
         if pair is None:
             raise Http404
@@ -263,18 +265,6 @@ class PossibleDuplicateAdmin(TenantAdmin):
         url, label = compare_url(pair.first_id, pair.second_id), f"Compare {pair.first} and {pair.second}"
         link = format_html('<a class="text-link underline" href="{}" aria-label="{}">Compare</a>', url, label)
         return two_lines(link, reasons)
-
-    @admin.action(description="Not duplicates", permissions=["change"])
-    def dismiss_selected(self, request: HttpRequest, rows: QuerySet[PossibleDuplicate]) -> HttpResponse | None:
-        return change_selected(
-            self,
-            request,
-            rows,
-            lambda pair: dismiss(organization=pair.organization, leads=(pair.first_id, pair.second_id)),
-            action="dismiss_selected",
-            title="Not duplicates",
-            question="Are these different people? They are not shown as possible duplicates again.",
-        )
 
 
 def describe(lead: Lead) -> SafeString:

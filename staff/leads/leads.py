@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils.safestring import SafeString
@@ -20,7 +19,7 @@ from organizations.actors import staff_actor
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
 from staff.appointments.lead_page import (
     appointments_card,
-    booking_url,
+    booking_link,
     finish_next_step,
     next_step_notice,
     set_next_step,
@@ -35,13 +34,13 @@ from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
 from staff.leads.privacy import erase, erasure_notice, export_json
 from staff.leads.search import LeadSearchAdmin
 from staff.optins import opt_ins
-from staff.toolkit.bulk import members, set_for_selected
+from staff.toolkit.bulk import members, selected_action
 from staff.toolkit.columns import when
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.forms import accepted_email
-from staff.toolkit.record import Fact, RecordAdmin, RecordLink
+from staff.toolkit.record import Fact, RecordAdmin
 from staff.toolkit.timeline import TimelineEntry, TimelineSource
 from statuses.models import Board, Status
 
@@ -107,6 +106,28 @@ class LeadForm(CustomValuesForm):
         return values
 
 
+set_status_selected = selected_action(
+    "set_status_selected",
+    "Set the status of the selected leads",
+    lambda actor, lead, status: change_status(
+        organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=status.pk
+    ),
+    title="Set the status",
+    question="Which status do these leads have from now on? Webhooks are sent, but no e-mails.",
+    choices=lambda organization: Status.objects.of(organization).choices(Board.LEAD, current=None),
+    label="Status",
+)
+set_setter_selected = selected_action(
+    "set_setter_selected",
+    "Set the setter of the selected leads",
+    lambda actor, lead, member: edit_lead(organization=lead.organization, actor=actor, lead=lead, setter=member),
+    title="Set the setter",
+    question="Who is the setter of these leads from now on? Webhooks are sent, but no e-mails.",
+    choices=members,
+    label="Setter",
+)
+
+
 @admin.register(Lead)
 class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport, RecordAdmin):
     empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."
@@ -115,14 +136,7 @@ class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport,
     import_kind = ImportKind.LEADS
     entity = CustomField.Entity.LEAD
     form = LeadForm
-    list_display = (
-        "lead_contact",
-        status_column("status", "Status"),
-        "setter",
-        next_step,
-        "changed",
-        "last_source",
-    )
+    list_display = ("lead_contact", status_column("status", "Status"), "setter", next_step, "changed", "last_source")
     select_related = ("status", "setter__user", "last_source")
     list_filter = (
         "status",
@@ -136,7 +150,7 @@ class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport,
     reference_column = None
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Search by name, e-mail or phone"
-    actions = ("set_status_selected", "set_setter_selected")
+    actions = (set_status_selected, set_setter_selected)
     export_columns = (
         Column("email", "E-mail", "email"),
         Column("first_name", "First name", "first_name"),
@@ -168,7 +182,7 @@ class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport,
     status_button = staticmethod(record.set_status)
     notices = (next_step_notice, erasure_notice)
     notice_buttons = (finish_next_step,)
-    links = (RecordLink("Book", booking_url, "b"),)
+    links = (booking_link,)
     main_buttons = {record.add_note: "n", set_next_step: "c"}
     more_buttons = (export_json, erase)
     sources = (
@@ -218,36 +232,6 @@ class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport,
     @admin.display(description="Lead", ordering="first_name")
     def lead_contact(self, lead: Lead) -> str:
         return contact(lead)
-
-    @admin.action(description="Set the status of the selected leads", permissions=["change"])
-    def set_status_selected(self, request: HttpRequest, rows: QuerySet[Lead]) -> HttpResponse | None:
-        actor = staff_actor(current_user(request))
-        return set_for_selected(
-            self,
-            request,
-            rows,
-            lambda lead, status: change_status(
-                organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=status.pk
-            ),
-            action="set_status_selected",
-            label="Status",
-            choices=lambda organization: Status.objects.of(organization).choices(Board.LEAD, current=None),
-            question="Which status do these leads have from now on? Webhooks are sent, but no e-mails.",
-        )
-
-    @admin.action(description="Set the setter of the selected leads", permissions=["change"])
-    def set_setter_selected(self, request: HttpRequest, rows: QuerySet[Lead]) -> HttpResponse | None:
-        actor = staff_actor(current_user(request))
-        return set_for_selected(
-            self,
-            request,
-            rows,
-            lambda lead, member: edit_lead(organization=lead.organization, actor=actor, lead=lead, setter=member),
-            action="set_setter_selected",
-            label="Setter",
-            choices=members,
-            question="Who is the setter of these leads from now on? Webhooks are sent, but no e-mails.",
-        )
 
     @admin.display(description="Last change", ordering="updated_at")
     def changed(self, lead: Lead) -> str:

@@ -82,12 +82,7 @@ def export_json(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Confi
 
 
 @object_action(
-    "Erase",
-    icon="person_remove",
-    question=erasure_question,
-    form=ErasureForm,
-    danger=True,
-    permission="erase",
+    "Erase", icon="person_remove", question=erasure_question, form=ErasureForm, danger=True, permission="erase"
 )
 def erase(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> str:
     actor = staff_actor(current_user(request))

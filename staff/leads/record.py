@@ -69,7 +69,6 @@ def add_note(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadNote
 
 
 def facts_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
-    """Return the card with the custom fields, the sources, and the id for support."""
     fields = CustomField.objects.of(lead.organization).filter(entity=CustomField.Entity.LEAD)
     values = {field.label: lead.custom_values.get(str(field.pk)) for field in fields.order_by("position", "key")}
     return Card(
@@ -114,7 +113,6 @@ def changes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
 
 
 def history_entries(lead: Lead, changes: list[LeadChange]) -> list[TimelineEntry]:
-    """Return the entries of the History page, which name merges."""
     emails = merged_emails(lead, changes)
     return [
         change_entry("changes", change, Lead, text=merge_text(change, emails), without=("previous_ids",))
@@ -123,7 +121,6 @@ def history_entries(lead: Lead, changes: list[LeadChange]) -> list[TimelineEntry
 
 
 def merged_emails(lead: Lead, changes: list[LeadChange]) -> dict[UUID, str | None]:
-    """Return the e-mails of the merged leads by id, if one of the changes is a merge."""
     is_merged = any("previous_ids" in change.fields for change in changes)
     return dict(lead.merges.values_list("previous_id", "email")) if is_merged else {}
 

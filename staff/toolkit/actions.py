@@ -5,7 +5,6 @@ Unfold's own detail actions are links that run on GET, which a prefetching brows
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any, TypeAlias
 
 from django import forms
@@ -50,6 +49,7 @@ class ObjectAction:
     """
 
     handler: Handler
+    name: str  # in its address; by default the handler's
     label: str
     icon: str
     question: str | Callable[[Any], str]
@@ -70,10 +70,6 @@ class ObjectAction:
 
     def url(self, row: Model) -> str:
         return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_{self.name}", args=[quote(row.pk)])
-
-    @property
-    def name(self) -> str:
-        return self.handler.__name__
 
     def question_about(self, row: Model) -> str:
         return self.question if isinstance(self.question, str) else self.question(row)
@@ -138,9 +134,8 @@ def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
     """
 
     def decorate(handler: Handler) -> Any:
-        button = ObjectAction(handler=handler, label=label, **options)
+        button = ObjectAction(**{"name": handler.__name__, **options}, handler=handler, label=label)
 
-        @wraps(handler)
         def view(page: Any, request: HttpRequest, object_id: str) -> HttpResponse:
             row = page.get_object(request, unquote(object_id))
             if row is None:
@@ -148,6 +143,7 @@ def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
             return button.respond(page, request, row)
 
         variant = ActionVariant.DANGER if button.danger else ActionVariant.DEFAULT
+        view.__name__ = button.name
         method = action(description=label, icon=button.icon, variant=variant)(view)
         method.button = button
         return method
@@ -175,6 +171,5 @@ def row_url(row: Model) -> str:
 
 
 def page_context(page: ModelAdmin, request: HttpRequest, row: Model, title: str) -> dict[str, object]:
-    """Return the template context of a page about a row."""
     site = page.admin_site.each_context(request)
     return {**site, "title": title, "original": row, "opts": page.opts, "row_url": row_url(row)}

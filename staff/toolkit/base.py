@@ -41,14 +41,10 @@ STATE_COLORS = {
     State.CANCELED.label: "warning",
 }
 
+SAME_VALUE = "Someone else just saved a record with the same value. Check the list before you try again."
+
 # The title and the options of each group of fields.
 Fieldsets: TypeAlias = Sequence[tuple[str | None, dict[str, Any]]]
-
-
-class ConcurrentSave(Conflict):
-    """A unique constraint failed after the form's own check: someone else saved the same value in between."""
-
-    message = "Someone else just saved a record with the same value. Check the list before you try again."
 
 
 class ReadOnlyField(UnfoldAdminReadonlyField):
@@ -80,8 +76,6 @@ unfold_forms.UnfoldAdminReadonlyField = ReadOnlyField  # Unfold has no setting f
 
 
 class ServiceAdmin(ModelAdmin):
-    """An admin page whose writes go through services."""
-
     # The services that store a row as the form has filled it in, and delete it. Their arguments are `organization` and
     # the row, whose argument's name is `service_argument`. Pages that call others implement `save_model`.
     save_service: Callable[..., object]
@@ -140,7 +134,6 @@ class ServiceAdmin(ModelAdmin):
         return self.can_delete and self.has_write_permission(request, obj)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return whether the menu shows the page."""
         return self.has_view_permission(request)
 
     def save_model(self, request: HttpRequest, obj: AnyRow, form: Any, change: bool) -> None:
@@ -164,7 +157,6 @@ class ServiceAdmin(ModelAdmin):
     def get_form(
         self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
     ) -> type[ServiceForm]:
-        """Return a subclass of the form that knows its page and the request."""
         if obj is None and self.add_form:
             kwargs.setdefault("form", self.add_form)
         form = super().get_form(request, obj, change=change, **kwargs)
@@ -177,7 +169,6 @@ class ServiceAdmin(ModelAdmin):
         return self.readonly_fields if obj else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
-        """Return the groups of fields; of a new row with its id, which is hidden."""
         groups: Fieldsets = super().get_fieldsets(request, obj)
         return groups if obj else with_field(groups, "new_id")
 
@@ -206,7 +197,8 @@ class ServiceAdmin(ModelAdmin):
             try:
                 return super().changeform_view(request, object_id, form_url, context)
             except (DomainError, IntegrityError) as error:
-                refusal = error if isinstance(error, DomainError) else ConcurrentSave()
+                # A unique constraint can fail after the form's own check, if the same value was saved in between.
+                refusal = error if isinstance(error, DomainError) else Conflict(SAME_VALUE)
             # Django has rolled the failed save back. The same form may have been sent at the same time, and is saved.
             if not (new_id and self.get_object(request, new_id)):
                 # The same POST again builds the form with the error, so it isn't valid and nothing is saved. The page
@@ -250,7 +242,6 @@ class ServiceAdmin(ModelAdmin):
         return actions
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Return the buttons that this row has for this user."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             return []
@@ -273,14 +264,12 @@ class ServiceAdmin(ModelAdmin):
 
 
 def with_field(groups: Fieldsets, name: str) -> Fieldsets:
-    """Return the groups with one more field at the end of the first."""
     (title, options), *others = groups
     return [(title, {**options, "fields": [*options["fields"], name]}), *others]
 
 
 @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
 def state_label(job: Job) -> str:
-    """Return the state of an e-mail or a delivery, which a list shows as a colored label."""
     return job.get_state_display()
 
 

@@ -25,7 +25,6 @@ MAX_EXACT_INTEGER = 2**53  # up to here a float represents every integer exactly
 
 
 def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
-    """Return the form field for a custom field whose stored value is `value`."""
     common: dict[str, Any] = {"label": field.label, "required": False}
     match field.type:
         case CustomField.Type.NUMBER:
@@ -75,7 +74,6 @@ def export_columns(fields: list[CustomField], taken: set[str]) -> list[Column]:
 
 
 def exported(fields: list[CustomField], values: dict[str, JsonValue]) -> Cell:
-    """Return the value that a row has of one of the fields."""
     value = next((values[str(field.pk)] for field in fields if str(field.pk) in values), None)
     if isinstance(value, bool):
         return yes_or_no(value)

@@ -21,15 +21,7 @@ from staff.toolkit.actions import AnyRow, ObjectAction, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomValuesForm, build_form_field, form_field_name
 from staff.toolkit.tenant import TenantAdmin
-from staff.toolkit.timeline import (
-    Timeline,
-    TimelineEntry,
-    TimelineSource,
-    change_entry,
-    newest,
-    page_of,
-    parse_cursor,
-)
+from staff.toolkit.timeline import Timeline, TimelineEntry, TimelineSource, change_entry, newest, page_of, parse_cursor
 
 
 class Fact(NamedTuple):
@@ -42,18 +34,8 @@ class Fact(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A group of facts beside the timeline."""
-
     title: str
     facts: Sequence[Fact]
-
-
-class RecordLink(NamedTuple):
-    """A button that leads to another page. Without an address the user has no such button."""
-
-    label: str
-    url: Callable[[HttpRequest, Any], str]
-    key: str = ""
 
 
 class RecordButton(NamedTuple):
@@ -82,7 +64,7 @@ class RecordAdmin(TenantAdmin):
     status_button: ClassVar[Action]  # the badge opens it
     notices: ClassVar[Sequence[Notice]] = ()
     notice_buttons: ClassVar[Sequence[Action]] = ()  # are inside a notice
-    links: ClassVar[Sequence[RecordLink]] = ()
+    links: ClassVar[Sequence[Callable[[HttpRequest, Any], RecordButton | None]]] = ()
     main_buttons: ClassVar[dict[Action, str]]  # with their keys
     more_buttons: ClassVar[Sequence[Action]]
     sources: ClassVar[Sequence[TimelineSource]]
@@ -104,7 +86,6 @@ class RecordAdmin(TenantAdmin):
         raise NotImplementedError
 
     def record_facts(self, row: AnyRow) -> Sequence[Fact]:
-        """Return the facts below the heading."""
         raise NotImplementedError
 
     def render_change_form(
@@ -116,7 +97,6 @@ class RecordAdmin(TenantAdmin):
         form_url: str = "",
         obj: AnyRow | None = None,
     ) -> HttpResponse:
-        """Add the record to the page of an existing row."""
         context["show_save_and_add_another"] = context["show_save_and_continue"] = False
         if obj is not None:
             context["record"] = self.record_context(request, obj)
@@ -130,15 +110,14 @@ class RecordAdmin(TenantAdmin):
     response_post_save_add = response_post_save_change
 
     def record_context(self, request: HttpRequest, row: AnyRow) -> dict[str, object]:
-        links = [RecordButton(link.label, url, link.key) for link in self.links if (url := link.url(request, row))]
-        more = self.offered(request, row, self.more_buttons)
+        links, more = (link(request, row) for link in self.links), self.offered(request, row, self.more_buttons)
         return {
             "title": self.record_title(row),
             "badge": self.record_badge(row),
             "status_button": next(iter(self.open_buttons(request, row, {self.status_button: ""})), None),
             "notices": [html for notice in self.notices if (html := notice(self, request, row))],
             "facts": self.record_facts(row),
-            "main": [*links, *self.open_buttons(request, row, self.main_buttons)],
+            "main": [*filter(None, links), *self.open_buttons(request, row, self.main_buttons)],
             "more": [RecordButton(button.label, button.url(row), is_danger=button.danger) for button in more],
             "timeline": self.timeline(request, row),
             "cards": [card for build in self.cards if (card := build(self, request, row))],
@@ -149,7 +128,6 @@ class RecordAdmin(TenantAdmin):
         return [action.button for action in actions if action.button.is_offered(self, request, row)]
 
     def open_buttons(self, request: HttpRequest, row: AnyRow, keys: dict[Action, str]) -> list[RecordButton]:
-        """Return the buttons that the row has for the user, with their forms."""
         return [
             RecordButton(
                 button.label,
@@ -187,7 +165,6 @@ class RecordAdmin(TenantAdmin):
         return super().history_view(request, object_id, context)
 
     def change_entries(self, row: AnyRow, changes: list[Any]) -> list[TimelineEntry]:
-        """Return the entries of the History page about these changes."""
         return [change_entry("changes", change, self.model) for change in changes]
 
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
@@ -199,13 +176,11 @@ class RecordAdmin(TenantAdmin):
         return list(CustomField.objects.of(organization).filter(entity=self.entity).order_by("position", "key"))
 
     def get_fieldsets(self, request: HttpRequest, obj: TenantModel | None = None) -> Fieldsets:
-        """Return the page's groups of fields, with the custom fields as the last one."""
         groups: Fieldsets = list(super().get_fieldsets(request, obj))
         names = [form_field_name(field.pk) for field in self.custom_fields(request, obj)]
         return [*groups, ("Custom fields", {"fields": names})] if names else groups
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """Return the form class, extended by one form field per custom field."""
         fields = self.custom_fields(request, obj)
         values = obj.custom_values if obj else {}
         form_fields = {

@@ -100,13 +100,11 @@ def newest(rows: QuerySet[Any], cursor: Cursor | None) -> QuerySet[Any]:
 
 
 def fields_without(*names: str) -> Func:
-    """Return the expression for the changed fields of a change without these."""
     template = "(%(expressions)s::text[])"
     return Func(F("fields"), Value([*names]), template=template, arg_joiner=" - ", output_field=JSONField())
 
 
 def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, cursor: Cursor | None) -> Timeline:
-    """Return the page with the newest of the entries, which are all older than the cursor."""
     entries.sort(key=lambda entry: (entry.at, entry.id), reverse=True)
     chosen, older = {"kind": kind} if kind else {}, ""
     if len(entries) > PAGE:
