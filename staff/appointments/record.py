@@ -1,6 +1,7 @@
 """The buttons of an appointment's page. Each says who will be notified, by the functions that notify them."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -72,7 +73,7 @@ def suggestion_state(appointment: Appointment) -> str:
 
 def has_outcome(appointment: Appointment, form: OutcomeForm) -> bool:
     """Return whether the appointment already has the outcome that the form sets."""
-    outcome = form.chosen_outcome() or getattr(form, "cleaned_data", {}).get("outcome")
+    outcome = form.preset_outcome() or getattr(form, "cleaned_data", {}).get("outcome")
     return outcome is not None and outcome.pk == appointment.outcome_id
 
 
@@ -116,7 +117,9 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
     return " ".join([*sentences, effects])
 
 
-def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeForm] | None = None) -> Any:
+def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeForm] = OutcomeForm) -> Any:
+    """Return the button that sets the outcome of a role. Its form also asks for the lead's status."""
+
     def question(appointment: Appointment) -> str:
         outcome = default_outcome(appointment, role)
         return describe(preview_outcome(appointment, outcome), appointment) if outcome else ""
@@ -130,7 +133,7 @@ def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeFo
         name=f"set_{role.lower()}",
         icon=icon,
         question=question,
-        form=form or type(f"{role.title()}Form", (OutcomeForm,), {"role": role}),
+        form=partial(form, role=role),
         when=is_offered,
         once=state,
         is_same=has_outcome,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from copy import copy
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.contrib import admin
@@ -43,7 +43,7 @@ def describe(audience: Audience, appointment: Appointment) -> str:
     if audience.webhooks:
         parts.append("webhooks are sent")
     if not parts:
-        return "Nobody is notified."
+        return "No one is notified."
     text = "; ".join(parts)
     lead = "" if not audience.members else f" {appointment.lead} isn't notified."
     return f"{text[0].upper()}{text[1:]}.{lead}"
@@ -79,26 +79,25 @@ def simplified(text: str) -> str:
 
 
 class OutcomeForm(ConfirmationForm):
-    role: ClassVar[str] = ""  # of the outcome, or empty if the user chooses it
-
     outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
     lead_status = forms.ModelChoiceField(
         Status.unscoped.none(), required=False, widget=widgets.UnfoldAdminSelectWidget, label="Lead's status"
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, role: str = "", **kwargs: Any) -> None:
+        """`role` is the outcome's; without one, the user chooses the outcome."""
         super().__init__(*args, **kwargs)
-        appointment: Appointment = self.subject
+        self.role, appointment = role, self.subject
         statuses = Status.objects.of(appointment.organization)
         outcome: Any = self.fields["outcome"]
         outcome.queryset = statuses.choices(Board.APPOINTMENT, current=appointment.outcome_id)
         outcome.initial = appointment.outcome_id
-        if chosen := self.chosen_outcome():
-            outcome.widget, outcome.initial = forms.HiddenInput(), chosen.pk
-            outcome.queryset = statuses.filter(pk=chosen.pk)
-        self.offer_lead_statuses(appointment.lead, chosen)
+        if preset := self.preset_outcome():
+            outcome.widget, outcome.initial = forms.HiddenInput(), preset.pk
+            outcome.queryset = statuses.filter(pk=preset.pk)
+        self.offer_lead_statuses(appointment.lead, preset)
 
-    def chosen_outcome(self) -> Status | None:
+    def preset_outcome(self) -> Status | None:
         return default_outcome(self.subject, self.role) if self.role else None
 
     def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
@@ -116,8 +115,6 @@ class OutcomeForm(ConfirmationForm):
 
 
 class FollowUpForm(OutcomeForm):
-    role = StatusRole.FOLLOW_UP
-
     next_step_at = forms.DateTimeField(
         required=False,
         label="Call back on",
@@ -133,7 +130,7 @@ class FollowUpForm(OutcomeForm):
 
 
 class SuggestedOutcomeForm(OutcomeForm):
-    def chosen_outcome(self) -> Status | None:
+    def preset_outcome(self) -> Status | None:
         return suggested_outcome(self.subject)[1]
 
 

@@ -1,6 +1,6 @@
 """The list of possible duplicates, and the pages that compare two leads, merge them and undo a merge."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -87,22 +87,21 @@ def duplicates_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> 
         return undo(page, request, lead)
     text = request.GET.get("find", "").strip()
     rows = page.get_queryset(request).filter(organization=lead.organization).exclude(pk=lead.pk)
-    similar = {match.lead_id: describe_reasons(match.reasons) for match in find_similar(lead)}
+    matches = find_similar(lead)
+    similar = rows.in_bulk([match.lead_id for match in matches])
     others = page.get_search_results(request, rows, text)[0][:20] if text else []
     merges = list(lead.merges.order_by("-created_at"))
     context = page_context(page, request, lead, "Duplicates") | {
-        "similar": [(row, similar[row.pk], compare_url(lead.pk, row.pk)) for row in in_order(rows, similar)],
+        "similar": [
+            (similar[match.lead_id], describe_reasons(match.reasons), compare_url(lead.pk, match.lead_id))
+            for match in matches
+            if match.lead_id in similar
+        ],
         "others": [(row, compare_url(lead.pk, row.pk)) for row in others],
         "text": text,
         "merges": [(merge, when(merge.created_at), reason_against_undoing(merge)) for merge in merges],
-        "days": UNDO_DAYS,
     }
     return TemplateResponse(request, "leads/duplicates.html", context)
-
-
-def in_order(rows: QuerySet[Lead], ids: Iterable[UUID]) -> list[Lead]:
-    by_id = {row.pk: row for row in rows.filter(pk__in=ids)}
-    return [by_id[id] for id in ids if id in by_id]
 
 
 def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:

@@ -225,8 +225,8 @@ class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport,
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
         """Redirect from the page of a merged lead to that of the kept one."""
-        kept = redirect_to_kept(self, request, object_id)
-        response: HttpResponse = kept or super()._get_obj_does_not_exist_redirect(request, opts, object_id)
+        redirect = redirect_to_kept(self, request, object_id)
+        response: HttpResponse = redirect or super()._get_obj_does_not_exist_redirect(request, opts, object_id)
         return response
 
     @admin.display(description="Lead", ordering="first_name")

@@ -53,7 +53,7 @@ class ObjectAction:
     label: str
     icon: str
     question: str | Callable[[Any], str]
-    form: type[ConfirmationForm] = ConfirmationForm
+    form: Callable[..., ConfirmationForm] = ConfirmationForm
     danger: bool = False
     when: Callable[[Any], object] = lambda row: True
     permission: str = "change"

@@ -59,11 +59,11 @@ class ReadOnlyField(UnfoldAdminReadonlyField):
         return self.text  # Unfold's template asks up to three times, and what a page computes may take statements
 
     def _resolve_field(self) -> Any:
-        # Unfold reads the value to learn whether it is a file or JSON. What a method of the page returns is neither.
+        # Unfold reads the value to learn whether it is a file or JSON, which no method of a page returns.
         return not hasattr(self.model_admin, self.field["field"]) and super()._resolve_field()
 
     def get_admin_url(self, remote_field: Any, remote_obj: Model) -> str:
-        # The rows of an inline have no form of ours, and are on pages of those who may see all of them.
+        # An inline's rows have no ServiceForm, and only users who may see all of them see the page.
         request, pages = getattr(self.form, "request", None), self.model_admin.admin_site._registry
         page = pages.get(remote_field.model)
         if request and page and not page.has_view_permission(request, remote_obj):
@@ -94,7 +94,7 @@ class ServiceAdmin(ModelAdmin):
     show_full_result_count = False  # counting a large table takes seconds
     show_facets = admin.ShowFacets.NEVER
     warn_unsaved_form = True
-    # Lookups that no filter offers, but a link of ours uses.
+    # Lookups that no filter offers, but links of the admin use.
     lookups_of_links: ClassVar[tuple[str, ...]] = ()
     empty_text = ""  # what to do for the first row
 
@@ -170,7 +170,10 @@ class ServiceAdmin(ModelAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
         groups: Fieldsets = super().get_fieldsets(request, obj)
-        return groups if obj else with_field(groups, "new_id")
+        if obj:
+            return groups
+        (title, options), *others = groups
+        return [(title, {**options, "fields": [*options["fields"], "new_id"]}), *others]
 
     def get_inlines(self, request: HttpRequest, obj: AnyRow | None) -> Sequence[type["ReadOnlyInline"]]:
         return self.inlines if obj else ()  # no other row refers to a new one
@@ -192,23 +195,31 @@ class ServiceAdmin(ModelAdmin):
         if self.is_read_only:
             others = {"show_save_and_continue": False, "show_save_and_add_another": False}
             context = {**context, **others, "show_save": object_id is None}
-        new_id = request.POST.get("new_id", "") if object_id is None else ""
-        if not (new_id and self.get_object(request, new_id)):
-            try:
-                return super().changeform_view(request, object_id, form_url, context)
-            except (DomainError, IntegrityError) as error:
-                # A unique constraint can fail after the form's own check, if the same value was saved in between.
-                refusal = error if isinstance(error, DomainError) else Conflict(SAME_VALUE)
-            # Django has rolled the failed save back. The same form may have been sent at the same time, and is saved.
-            if not (new_id and self.get_object(request, new_id)):
-                # The same POST again builds the form with the error, so it isn't valid and nothing is saved. The page
-                # is copied, because all requests share it.
-                page = copy(self)
-                page.service_error = refusal
-                return super(ServiceAdmin, page).changeform_view(request, object_id, form_url, context)
+        if object_id is None and (response := self.response_if_saved(request)):
+            return response
+        try:
+            return super().changeform_view(request, object_id, form_url, context)
+        except (DomainError, IntegrityError) as error:
+            # A unique constraint can fail after the form's own check, if the same value was saved in between.
+            refusal = error if isinstance(error, DomainError) else Conflict(SAME_VALUE)
+        # Django has rolled the failed save back. The same form may have been sent at the same time, and is saved.
+        if object_id is None and (response := self.response_if_saved(request)):
+            return response
+        # The same POST again builds the form with the error, so it isn't valid and nothing is saved. All requests share
+        # the page, so it is copied.
+        page = copy(self)
+        page.service_error = refusal
+        return super(ServiceAdmin, page).changeform_view(request, object_id, form_url, context)
+
+    def response_if_saved(self, request: HttpRequest) -> HttpResponse | None:
+        """Return the redirect to the row that this form has added when it was sent before, or None if it has not."""
+        new_id = request.POST.get("new_id")
+        row = self.get_object(request, new_id) if new_id else None
+        if row is None:
+            return None
         done = f"This form was sent before, and its {self.opts.verbose_name} was saved then. Nothing was added again."
         messages.warning(request, f"{done} To add another one, open a new form.")
-        return redirect(row_url(self.get_object(request, new_id)))
+        return redirect(row_url(row))
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
@@ -263,11 +274,6 @@ class ServiceAdmin(ModelAdmin):
         return field
 
 
-def with_field(groups: Fieldsets, name: str) -> Fieldsets:
-    (title, options), *others = groups
-    return [(title, {**options, "fields": [*options["fields"], name]}), *others]
-
-
 @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
 def state_label(job: Job) -> str:
     return job.get_state_display()
@@ -300,8 +306,7 @@ class ReadOnlyInline(TabularInline):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # What Unfold 0.91 calls show_title. Later releases warn about it if the class has it.
-        self.hide_title = not self.show_title
+        self.hide_title = True  # for Unfold 0.91; later releases warn about it if the class has it
 
     def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
         return self.fields

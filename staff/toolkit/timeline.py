@@ -93,7 +93,7 @@ def parse_cursor(text: str) -> Cursor | None:
 def newest(rows: QuerySet[Any], cursor: Cursor | None) -> QuerySet[Any]:
     """Return the newest rows that are older than the cursor, one more than a page has."""
     if cursor:
-        # The second condition follows from the first. It tells PostgreSQL where to begin in the index.
+        # The second condition follows from the first. With it, PostgreSQL begins there in the index.
         is_older = Q(created_at__lt=cursor.at) | Q(created_at=cursor.at, id__lt=cursor.id)
         rows = rows.filter(is_older, created_at__lte=cursor.at)
     return rows.order_by("-created_at", "-id")[: PAGE + 1]
@@ -106,11 +106,11 @@ def fields_without(*names: str) -> Func:
 
 def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, cursor: Cursor | None) -> Timeline:
     entries.sort(key=lambda entry: (entry.at, entry.id), reverse=True)
-    chosen, older = {"kind": kind} if kind else {}, ""
+    parameters, older = {"kind": kind} if kind else {}, ""
     if len(entries) > PAGE:
         last = entries[PAGE - 1]
-        older = "?" + urlencode({**chosen, "older": f"{isoformat_z(last.at)}_{last.id}"})
-    return Timeline(entries[:PAGE], kinds, kind, f"?{urlencode(chosen)}" if cursor else "", older)
+        older = "?" + urlencode({**parameters, "older": f"{isoformat_z(last.at)}_{last.id}"})
+    return Timeline(entries[:PAGE], kinds, kind, f"?{urlencode(parameters)}" if cursor else "", older)
 
 
 def when(at: datetime) -> str:
