@@ -2,31 +2,29 @@
 
 from staff import imports, optins
 from staff.accounts import invitations, members, organizations, security_log, users
-from staff.appointments import appointments, lead_page, upcoming
-from staff.configuration import custom_fields, event_types, statuses
+from staff.appointments import appointments
+from staff.configuration import event_types, fields, statuses
 from staff.connections import deliveries, endpoints, events, keys, notifications
-from staff.leads import duplicates, leads, privacy
+from staff.leads import duplicates, leads, sources
 
 __all__ = [
     "appointments",
-    "custom_fields",
     "deliveries",
     "duplicates",
     "endpoints",
     "event_types",
     "events",
+    "fields",
     "imports",
     "invitations",
     "keys",
-    "lead_page",
     "leads",
     "members",
     "notifications",
     "optins",
     "organizations",
-    "privacy",
     "security_log",
+    "sources",
     "statuses",
-    "upcoming",
     "users",
 ]

@@ -1,4 +1,4 @@
-"""Admin pages of opt-ins. They are read-only: opt-ins are created by the API alone."""
+"""The pages of opt-ins, which only the API creates, and their entries in a lead's timeline."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,6 @@ from django.contrib import admin
 from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import OuterRef, Prefetch, Subquery, TextField, Value
 from django.db.models.functions import Coalesce, Concat
-from django.http import HttpRequest
 from django.utils.html import format_html
 
 from leads.models import Lead
@@ -14,7 +13,6 @@ from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, Questi
 from organizations.permissions import Area
 from staff.configuration.statuses import status_label
 from staff.leads.columns import contact
-from staff.leads.leads import LeadAdmin
 from staff.leads.search import LeadSearchAdmin
 from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
@@ -27,8 +25,6 @@ SHOWN_ANSWERS = 10  # of each opt-in, in a lead's timeline
 
 
 class QuestionAnswerInline(ReadOnlyInline):
-    """The questions and answers of an opt-in."""
-
     model = QuestionAnswer
     verbose_name_plural = "Answers"
     fields = ("position", "question", "answer")
@@ -36,7 +32,6 @@ class QuestionAnswerInline(ReadOnlyInline):
 
 
 def answers() -> Subquery:
-    """Return the questions with their answers, each on a line."""
     text = TextField()
     answer = Coalesce("answer", Value("–"), output_field=text)
     line = Concat("question", Value(": ", output_field=text), answer, output_field=text)
@@ -47,18 +42,10 @@ def answers() -> Subquery:
 
 @admin.register(OptIn)
 class OptInAdmin(LeadSearchAdmin, ExportAdmin):
-    """Opt-ins, with their answers."""
-
-    empty_text = "Your forms send them through the API; they need a key from API keys."
+    empty_text = "Forms submit opt-ins through the API. Create a key under API keys."
     area = Area.RECORDS
     can_add = can_change = False
-    list_display = (
-        "lead_contact",
-        "submitted",
-        "source_and_form",
-        "traffic",
-        "lead_status",
-    )
+    list_display = ("lead_contact", "submitted", "source_and_form", "traffic", "lead_status")
     select_related = ("lead__status",)
     list_filter = ("source", ("created_at", DayRangeFilter))
     lookups_of_links = ("utm_campaign__exact", "utm_campaign__isnull")  # the reports'
@@ -99,31 +86,26 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
 
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, opt_in: OptIn) -> str:
-        """Return the lead's name, e-mail and phone."""
         return contact(opt_in.lead)
 
     @admin.display(description="Submitted", ordering="created_at")
     def submitted(self, opt_in: OptIn) -> str:
-        """Return the time with its day."""
         return when(opt_in.created_at)
 
     @admin.display(description="Source", ordering="source")
     def source_and_form(self, opt_in: OptIn) -> str:
-        """Return where it comes from, with the name of the form."""
         return two_lines(opt_in.get_source_display(), opt_in.provider_form_name or "")
 
     @admin.display(description="UTM source", ordering="utm_source")
     def traffic(self, opt_in: OptIn) -> str:
-        """Return the UTM source, with the campaign."""
         return two_lines(opt_in.utm_source or "–", opt_in.utm_campaign or "")
 
     @admin.display(description="Lead's status", ordering="lead__status")
     def lead_status(self, opt_in: OptIn) -> str:
-        """Return the lead's status as a colored label."""
         return status_label(opt_in.lead.status)
 
 
-def opt_ins(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield a lead's opt-ins for its timeline, with where they came from and the beginning of their first answers.
 
     PostgreSQL cuts the texts: all those of a page could have 50 million characters.
@@ -155,8 +137,4 @@ def opt_ins(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator
 
 
 def traffic_label(name: str) -> str:
-    """Return the label of a traffic field: "UTM source"."""
     return f"UTM {name[4:]}" if name.startswith("utm_") else name.replace("_", " ").capitalize()
-
-
-LeadAdmin.register_source("opt_ins", "Opt-ins", opt_ins)

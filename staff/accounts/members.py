@@ -5,8 +5,8 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpRequest
+from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -15,14 +15,15 @@ from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.services import change_member, leave_organization
 from staff.appointments.upcoming import hosted_appointments
+from staff.connections.notifications import email_notifications
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
-def leave_question(member: Membership) -> SafeString | str:
+def leave_question(member: Membership) -> SafeString:
     text = "You lose access to this organization at once. You can come back only by a new invitation."
     work = hosted_appointments(member)
-    return format_html("{} Your open work: {}", text, work) if work else text
+    return format_html("{} Your open work: {}", text, work) if work else format_html("{}", text)
 
 
 class RoleForm(TenantForm):
@@ -57,7 +58,8 @@ class MembershipAdmin(TenantAdmin):
     search_help_text = "Name or e-mail"
     ordering = ("user__first_name", "user__last_name", "id")
     lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
-    actions_detail: tuple[str, ...] = ("leave",)
+    actions_detail = ("leave", "email_notifications")
+    email_notifications = email_notifications
     can_add = False
     readonly_fields = ("name", "email", "open_work", "account_id", "created_at")
     fields = ("name", "email", "role", "is_active", "open_work", "wants_mail", "account_id", "created_at")
@@ -134,7 +136,7 @@ class MembershipAdmin(TenantAdmin):
         when=attrgetter("is_active"),
         permission="own",
         danger=True,
+        answer=lambda request, member, result: redirect("admin:index"),
     )
-    def leave(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> HttpResponse:
+    def leave(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> None:
         leave_organization(member=member)
-        return HttpResponseRedirect(reverse("admin:index"))

@@ -1,14 +1,15 @@
 """Admin pages of appointments, using the same services as the API, with the same effects (docs/interface.md, A27)."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 from appointments import conditions
 from appointments.models import Appointment, AppointmentSource, CallCategory
-from appointments.services import book, cancel_appointment, change_outcome, edit_appointment
+from appointments.services import book, edit_appointment
 from foundation.api.fields import YEARS
 from foundation.db.timestamps import truncate_to_ms
 from leads.imports.models import ImportKind
@@ -18,31 +19,24 @@ from organizations.actors import staff_actor
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import CAN_BE_NAMED, MemberRole, Membership
 from organizations.permissions import Area, current_user
+from staff.appointments import record, record_page, selected
 from staff.appointments.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from staff.appointments.forms import AppointmentForm, BookingForm
-from staff.appointments.record_page import AppointmentRecordAdmin
 from staff.appointments.schedule import render_other_appointments
+from staff.appointments.timeline import appointment_sources, itself
 from staff.appointments.views import APPOINTMENT_VIEWS
 from staff.boards.appointments import AppointmentBoard
 from staff.boards.boards import to_uuid
 from staff.calendar.calendar import CALENDAR
-from staff.configuration.statuses import status_column
+from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportableAdmin
 from staff.leads.columns import contact
 from staff.leads.search import LeadSearchAdmin
-from staff.toolkit.actions import change_selected
-from staff.toolkit.base import computed_once
-from staff.toolkit.bulk import members, set_for_selected
 from staff.toolkit.columns import when
+from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
 from staff.toolkit.filters import DayRangeFilter
-from statuses.models import Board, Status
-
-NEW_MEMBER_EFFECTS = (
-    "For appointments that are still to come, they get an invitation by e-mail, the member before them a cancellation, "
-    "and the others an update. Webhooks are sent."
-)
-CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
+from staff.toolkit.record import Fact, RecordAdmin
 
 
 def read_time(text: str) -> datetime | None:
@@ -55,9 +49,7 @@ def read_time(text: str) -> datetime | None:
 
 
 @admin.register(Appointment)
-class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, AppointmentRecordAdmin):
-    """Appointments: booking, editing, rescheduling, canceling and notes."""
-
+class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport, RecordAdmin):
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
     area = Area.WORK
     own_rows = staticmethod(conditions.is_open_to)
@@ -120,7 +112,12 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Appoi
         Column("id", "ID", "id"),
     )
     autocomplete_fields = ("lead",)
-    actions = ("set_outcome_selected", "set_setter_selected", "set_host_selected", "cancel_selected")
+    actions = (
+        selected.set_outcome_selected,
+        selected.set_member_selected("setter"),
+        selected.set_member_selected("host"),
+        selected.cancel_selected,
+    )
     readonly_fields = (
         "lead",
         "no_show",
@@ -175,6 +172,31 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Appoi
         ),
     )
 
+    # The page, from top to bottom.
+    status_button = staticmethod(record.set_outcome)
+    links = (record_page.join_link,)
+    main_buttons = {
+        record.accept_suggestion: "",
+        record.reschedule: "r",
+        record.set_won: "",
+        record.set_lost: "",
+        record.set_no_show: "",
+        record.set_follow_up: "",
+        record.add_note: "n",
+    }
+    more_buttons = (record.cancel,)
+    sources = appointment_sources(itself)
+    cards = (record_page.lead_card, record_page.day_card, record_page.analysis_card)
+
+    def record_title(self, row: Appointment) -> str:
+        return str(row.lead)
+
+    def record_badge(self, row: Appointment) -> SafeString | str:
+        return status_label(row.outcome) if row.outcome else "No outcome"
+
+    def record_facts(self, row: Appointment) -> Sequence[Fact]:
+        return record_page.facts(row)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Appointment | None = None) -> list[str]:
         """Return the read-only fields; the list of other appointments is one of a new appointment, too."""
         return [*super().get_readonly_fields(request, obj), "other_appointments"]
@@ -199,18 +221,14 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Appoi
 
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, appointment: Appointment) -> str:
-        """Return the lead's name, e-mail and phone."""
         return contact(appointment.lead)
 
     @admin.display(description="Time", ordering="schedule_time")
     def time(self, appointment: Appointment) -> str:
-        """Return the time with its day."""
         return when(appointment.schedule_time)
 
     @admin.display(description="Other appointments")
-    @computed_once
     def other_appointments(self, appointment: Appointment) -> str:
-        """Render the other appointments of the host and the lead on that day."""
         return render_other_appointments(appointment)
 
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
@@ -220,7 +238,6 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Appoi
     def save_model(
         self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool
     ) -> None:
-        """Book or change the appointment with the services."""
         actor = staff_actor(current_user(request))
         if isinstance(form, BookingForm):
             book(
@@ -238,60 +255,3 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Appoi
         if "outcome" in form.changed_data and form.cleaned_data["outcome"]:
             values["status_id"] = form.cleaned_data["outcome"].pk
         edit_appointment(organization=obj.organization, actor=actor, appointment=obj, **values)
-
-    @admin.action(description="Set the outcome of the selected appointments", permissions=["change"])
-    def set_outcome_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
-        """Set the outcome of the selected appointments, after a page that asks for it."""
-        actor = staff_actor(current_user(request))
-        return set_for_selected(
-            self,
-            request,
-            rows,
-            lambda row, status: change_outcome(
-                organization=row.organization, actor=actor, appointment=row, status_id=status.pk
-            ),
-            action="set_outcome_selected",
-            label="Outcome",
-            choices=lambda organization: Status.objects.of(organization).choices(Board.APPOINTMENT, current=None),
-            question=f"How did these appointments go? A canceled outcome cancels them: {CANCELLATION_EFFECTS}",
-        )
-
-    @admin.action(description="Set the setter of the selected appointments", permissions=["change"])
-    def set_setter_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
-        """Set the setter of the selected appointments, after a page that asks for them."""
-        return self.set_member(request, rows, "setter")
-
-    @admin.action(description="Set the host of the selected appointments", permissions=["change"])
-    def set_host_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
-        """Set the host of the selected appointments, after a page that asks for them."""
-        return self.set_member(request, rows, "host")
-
-    def set_member(self, request: HttpRequest, rows: QuerySet[Appointment], role: str) -> HttpResponse | None:
-        """Set the host or the setter of the selected appointments."""
-        actor = staff_actor(current_user(request))
-        return set_for_selected(
-            self,
-            request,
-            rows,
-            lambda row, member: edit_appointment(
-                organization=row.organization, actor=actor, appointment=row, **{role: member}
-            ),
-            action=f"set_{role}_selected",
-            label=role.capitalize(),
-            choices=members,
-            question=f"Who is the {role} of these appointments from now on? {NEW_MEMBER_EFFECTS}",
-        )
-
-    @admin.action(description="Cancel the selected appointments", permissions=["change"])
-    def cancel_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
-        """Cancel the selected appointments, after a confirmation page."""
-        actor = staff_actor(current_user(request))
-        return change_selected(
-            self,
-            request,
-            rows,
-            lambda row: cancel_appointment(organization=row.organization, actor=actor, appointment=row),
-            action="cancel_selected",
-            title="Cancel the appointments",
-            question=f"Cancel these appointments? {CANCELLATION_EFFECTS}",
-        )

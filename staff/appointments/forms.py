@@ -11,17 +11,12 @@ from leads.models import Lead
 from leads.phones import parse_phone
 from organizations.models import Membership
 from staff.appointments.schedule import ScheduleForm
-from staff.configuration.custom_fields import CustomValuesForm
+from staff.toolkit.custom_fields import CustomValuesForm
 from staff.toolkit.forms import WebAddressField, accepted_email
 from statuses.models import Board
 
-PARTICIPANT_FIELDS = ["host", "setter", "triager"]
-APPOINTMENT_FIELDS = ["event_type", "call_category", *PARTICIPANT_FIELDS, "meeting_url", "recording_url"]
-
 
 class BookingForm(ScheduleForm):
-    """The form for booking an appointment, with an existing lead or with an e-mail."""
-
     lead_email = forms.EmailField(
         required=False,
         label="or e-mail",
@@ -56,7 +51,6 @@ class BookingForm(ScheduleForm):
         self.fields["event_type"].required = True
 
     def clean_lead_email(self) -> str:
-        """Return the address as the API accepts it."""
         return accepted_email(self, "lead_email")
 
     def clean_lead_phone(self) -> str:
@@ -67,7 +61,6 @@ class BookingForm(ScheduleForm):
         return text
 
     def clean(self) -> dict[str, object]:
-        """Require either a lead or an e-mail."""
         cleaned = super().clean() or self.cleaned_data
         if "lead" in self.errors or "lead_email" in self.errors:
             return cleaned
@@ -76,13 +69,11 @@ class BookingForm(ScheduleForm):
         return cleaned
 
     def set_lead(self) -> None:
-        """Set the lead that has the e-mail, if there is one."""
         if email := self.cleaned_data.get("lead_email"):
             organization = self.organization
             self.instance.lead = Lead.objects.of(organization).with_email(organization.pk, email).first()
 
     def booking_data(self) -> BookingData:
-        """Return the keyword arguments for the service `book`, except the time."""
         data = self.cleaned_data
         booking = BookingData(
             id=self.instance.pk,
@@ -105,12 +96,12 @@ class BookingForm(ScheduleForm):
 
 
 def email_or_blank(member: Membership | None) -> str:
-    """Return the member's e-mail, or an empty string for None."""
     return member.user.email if member else ""
 
 
 class AppointmentForm(ScheduleForm, CustomValuesForm):
-    """The form for editing a booked appointment."""
+    # Time and outcome are not among them: `edit_appointment` takes them as they are stored.
+    service_fields = ("event_type", "call_category", "host", "setter", "triager", "meeting_url", "recording_url")
 
     meeting_url = WebAddressField(label="Meeting URL")
     recording_url = WebAddressField(label="Recording URL")
@@ -130,13 +121,3 @@ class AppointmentForm(ScheduleForm, CustomValuesForm):
             outcome.queryset = outcome.queryset.choices(Board.APPOINTMENT, current=self.instance.outcome_id)
             # An appointment may have no outcome, but one that has an outcome can't lose it.
             outcome.required = self.instance.outcome_id is not None
-
-    def changed_values(self) -> dict[str, Any]:
-        """Return the changed fields as keyword arguments for `edit_appointment`.
-
-        Time and outcome are not among them: they have services of their own.
-        """
-        values = {name: self.cleaned_data[name] for name in APPOINTMENT_FIELDS if name in self.changed_data}
-        if self.has_changed_custom_values():
-            values["custom_values"] = self.custom_values()
-        return values

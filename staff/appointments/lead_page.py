@@ -1,11 +1,10 @@
-"""What appointments add to a lead's page: booking, the next step, the lead's appointments, and its timeline."""
+"""The parts of a lead's page about appointments and the next step."""
 
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -13,25 +12,22 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold import widgets
 
-from appointments import conditions, services
+from appointments import services
 from foundation.db.timestamps import isoformat_z, truncate_to_ms
 from leads.models import Lead, TouchPointType
 from organizations.actors import staff_actor
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
-from staff.appointments.timeline import of_lead, register_timeline
-from staff.leads.leads import LeadAdmin
+from staff.appointments.timeline import of_lead
 from staff.leads.record import SET_BY_STAFF
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
 from staff.toolkit.forms import validate_year
-from staff.toolkit.record import Card, Fact, RecordLink
+from staff.toolkit.record import Card, Fact, RecordAdmin, RecordButton
 from staff.toolkit.timeline import when
 
 MAX_LISTED = 5  # appointments beside the timeline
 
 
 class NextStepForm(ConfirmationForm):
-    """The form for a lead's next step."""
-
     at = forms.DateTimeField(
         label="When",
         validators=[validate_year],
@@ -58,40 +54,27 @@ class NextStepForm(ConfirmationForm):
         }
 
     def clean_at(self) -> datetime:
-        """Return the time as it is stored."""
         return truncate_to_ms(self.cleaned_data["at"])
 
 
 def next_step_state(lead: Lead) -> str:
-    """Return what identifies the lead's next step."""
     return isoformat_z(lead.next_step_at) if lead.next_step_at else ""
 
 
-@LeadAdmin.register_action
 @object_action(
     "Call back on …",
     icon="event",
-    question="It stays due until somebody marks it as done or sets another one.",
+    question="It stays due until someone marks it as done or sets another one.",
     form=NextStepForm,
 )
-def set_next_step(page: Any, request: HttpRequest, lead: Lead, form: NextStepForm) -> str:
-    """Set the lead's next step with the service."""
+def set_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: NextStepForm) -> str:
     lead = services.set_next_step(
-        organization=lead.organization,
-        actor=staff_actor(current_user(request)),
-        lead_id=lead.pk,
-        **form.cleaned_data,
+        organization=lead.organization, actor=staff_actor(current_user(request)), lead_id=lead.pk, **form.cleaned_data
     )
     assert lead.next_step_at
     return f"Next step: {lead.get_next_step_type_display()}, {when(lead.next_step_at)}."
 
 
-def home_or_lead(request: HttpRequest, lead: Lead) -> str:
-    """Return the address of the home page if its button was used, and else of the lead's page."""
-    return f"{reverse('admin:index')}?{request.POST['home']}" if "home" in request.POST else row_url(lead)
-
-
-@LeadAdmin.register_action
 @object_action(
     "Next step is done",
     icon="check",
@@ -99,57 +82,45 @@ def home_or_lead(request: HttpRequest, lead: Lead) -> str:
     when=lambda lead: lead.next_step_at is not None,
     once=next_step_state,
     is_same=lambda lead, form: lead.next_step_at is None,
-    next_url=home_or_lead,
+    next_url=lambda request, lead: home_url(request) or row_url(lead),
 )
-def finish_next_step(page: Any, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> str:
-    """Mark the lead's next step as done with the service."""
+def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> str:
     services.finish_next_step(organization=lead.organization, actor=staff_actor(current_user(request)), lead_id=lead.pk)
     return "The next step is done."
 
 
-def may_change(request: HttpRequest, lead: Lead) -> bool:
-    """Return whether the user may change the lead."""
-    return bool(admin.site.get_model_admin(Lead).has_change_permission(request, lead))
+def home_url(request: HttpRequest) -> str:
+    return f"{reverse('admin:index')}?{request.POST['home']}" if "home" in request.POST else ""
 
 
-def booking_url(request: HttpRequest, lead: Lead) -> str:
-    """Return the address of the booking form with the lead filled in, or nothing for people who may not book."""
+def booking_link(request: HttpRequest, lead: Lead) -> RecordButton | None:
+    """Return the link to the booking form with the lead filled in, for those who may book."""
     if not has_role(request, PERMISSIONS[Area.WORK].add, lead.organization_id):
-        return ""
+        return None
     parameters = urlencode({"organization": lead.organization_id, "lead": lead.pk})
-    return f"{reverse('admin:appointments_appointment_add')}?{parameters}"
+    return RecordButton("Book", f"{reverse('admin:appointments_appointment_add')}?{parameters}", "b")
 
 
-def next_step_notice(request: HttpRequest, lead: Lead) -> SafeString | str:
-    """Return the lead's next step, with a button that marks it as done."""
+def next_step_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> SafeString | str:
     if lead.next_step_at is None:
         return ""
-    done_url = reverse("admin:leads_lead_finish_next_step", args=[lead.pk]) if may_change(request, lead) else ""
+    done_url = finish_next_step.button.url(lead) if page.has_change_permission(request, lead) else ""
     context = {"lead": lead, "done_url": done_url, "state": next_step_state(lead)}
     return render_to_string("appointments/next_step.html", context, request)
 
 
-def appointments_card(request: HttpRequest, lead: Lead) -> Card:
-    """Return the card with the lead's latest appointments."""
-    rows = of_lead(lead).select_related("event_type", "host__user", "outcome").order_by("-schedule_time")
-    found = list(rows[: MAX_LISTED + 1])
+def appointments_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
+    latest = of_lead(lead).select_related("event_type", "host__user", "outcome").order_by("-schedule_time")
+    rows = list(latest[: MAX_LISTED + 1])
     facts = [
         Fact(
             " · ".join(str(part) for part in (row.event_type, row.host, row.outcome) if part),
             when(row.schedule_time),
             row_url(row),
         )
-        for row in found[:MAX_LISTED]
+        for row in rows[:MAX_LISTED]
     ]
-    if len(found) > MAX_LISTED:
+    if len(rows) > MAX_LISTED:
         url = f"{reverse('admin:appointments_appointment_changelist')}?view=all&lead__id__exact={lead.pk}"
         facts.append(Fact("", "All appointments", url))
     return Card("Appointments", facts or [Fact("None yet", "Book one above.")])
-
-
-LeadAdmin.register_link(RecordLink("Book", booking_url, "b"))
-LeadAdmin.register_notice(next_step_notice)
-LeadAdmin.notice_buttons = ("finish_next_step",)
-LeadAdmin.cards = (appointments_card, *LeadAdmin.cards)
-LeadAdmin.own_rows = staticmethod(conditions.may_be_followed_by)
-register_timeline(LeadAdmin, of_lead)

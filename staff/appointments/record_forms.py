@@ -1,9 +1,9 @@
-"""The forms behind the buttons of an appointment's page, and the sentences that say who will be told."""
+"""The forms behind the buttons of an appointment's page, and the sentence that says who will be notified."""
 
 from collections.abc import Iterable
 from copy import copy
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.contrib import admin
@@ -17,12 +17,12 @@ from foundation.db.timestamps import truncate_to_ms
 from leads.models import Lead
 from notifications.models import Kind
 from organizations.models import Membership
-from staff.appointments.schedule import OVERLAP_WARNING, other_appointments
+from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.forms import TimestampField, validate_year
 from statuses.models import Board, Status, StatusRole
 
-WHAT_MEMBERS_GET = {
+MESSAGES_BY_KIND = {
     Kind.CALL_BOOKED: "an invitation",
     Kind.CALL_RESCHEDULED: "an updated invitation",
     Kind.CALL_UPDATED: "an updated invitation",
@@ -32,18 +32,18 @@ WHAT_MEMBERS_GET = {
 
 
 def describe(audience: Audience, appointment: Appointment) -> str:
-    """Return the sentence that says who will be told about a change, and that the lead will not."""
+    """Return the sentence that says who will be notified of a change, and that the lead won't be."""
     parts = []
     for kind, members in audience.members.items():
-        what = WHAT_MEMBERS_GET[kind] if audience.has_invitation else "a message"
+        message = MESSAGES_BY_KIND[kind] if audience.has_invitation else "a message"
         names = sorted(str(member) for member in members)
-        parts.append(f"{get_text_list(names, 'and')} {'get' if len(names) > 1 else 'gets'} {what} by e-mail")
+        parts.append(f"{get_text_list(names, 'and')} {'get' if len(names) > 1 else 'gets'} {message} by e-mail")
     if audience.slack:
         parts.append("Slack gets a message")
     if audience.webhooks:
         parts.append("webhooks are sent")
     if not parts:
-        return "Nobody is notified."
+        return "No one is notified."
     text = "; ".join(parts)
     lead = "" if not audience.members else f" {appointment.lead} isn't notified."
     return f"{text[0].upper()}{text[1:]}.{lead}"
@@ -55,14 +55,13 @@ def default_outcome(appointment: Appointment, role: str) -> Status | None:
 
 
 def default_of_role(statuses: Iterable[Status], role: str, flag: str) -> Status | None:
-    """Return the default status of the role, or else its first one, or None."""
     of_role = [status for status in statuses if status.role == role and status.is_active]
     return next((status for status in of_role if getattr(status, flag)), of_role[0] if of_role else None)
 
 
 def suggested_outcome(appointment: Appointment) -> tuple[CallAnalysis | None, Status | None]:
     """Return the call's analysis, and the status that it suggests by its name or role, if it isn't the outcome yet."""
-    analysis = CallAnalysis.objects.of(appointment.organization).filter(appointment=appointment).first()
+    analysis = getattr(appointment, "call_analysis", None)
     if analysis is None:
         return None, None
     text = simplified(analysis.ai_suggested_outcome)
@@ -80,33 +79,28 @@ def simplified(text: str) -> str:
 
 
 class OutcomeForm(ConfirmationForm):
-    """The form for setting an appointment's outcome, and with it the status of its lead."""
-
-    role: ClassVar[str] = ""  # of the outcome, or empty if the user chooses it
-
     outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
     lead_status = forms.ModelChoiceField(
         Status.unscoped.none(), required=False, widget=widgets.UnfoldAdminSelectWidget, label="Lead's status"
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, role: str = "", **kwargs: Any) -> None:
+        """`role` is the outcome's; without one, the user chooses the outcome."""
         super().__init__(*args, **kwargs)
-        appointment: Appointment = self.subject
+        self.role, appointment = role, self.subject
         statuses = Status.objects.of(appointment.organization)
         outcome: Any = self.fields["outcome"]
         outcome.queryset = statuses.choices(Board.APPOINTMENT, current=appointment.outcome_id)
         outcome.initial = appointment.outcome_id
-        if chosen := self.chosen_outcome():
-            outcome.widget, outcome.initial = forms.HiddenInput(), chosen.pk
-            outcome.queryset = statuses.filter(pk=chosen.pk)
-        self.offer_lead_statuses(appointment.lead, chosen)
+        if preset := self.preset_outcome():
+            outcome.widget, outcome.initial = forms.HiddenInput(), preset.pk
+            outcome.queryset = statuses.filter(pk=preset.pk)
+        self.offer_lead_statuses(appointment.lead, preset)
 
-    def chosen_outcome(self) -> Status | None:
-        """Return the outcome if the button says it."""
+    def preset_outcome(self) -> Status | None:
         return default_outcome(self.subject, self.role) if self.role else None
 
     def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
-        """Offer the statuses of the lead board, with that of the outcome's role chosen, to those who may set it."""
         if self.request and not may_change(self.request, lead):
             del self.fields["lead_status"]
             return
@@ -121,10 +115,6 @@ class OutcomeForm(ConfirmationForm):
 
 
 class FollowUpForm(OutcomeForm):
-    """The form for the outcome "Follow-up", which can also set the lead's next step."""
-
-    role = StatusRole.FOLLOW_UP
-
     next_step_at = forms.DateTimeField(
         required=False,
         label="Call back on",
@@ -134,22 +124,17 @@ class FollowUpForm(OutcomeForm):
     )
 
     def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
-        """Offer the next step to those who may change the lead, too."""
         super().offer_lead_statuses(lead, outcome)
         if "lead_status" not in self.fields:
             del self.fields["next_step_at"]
 
 
 class SuggestedOutcomeForm(OutcomeForm):
-    """The form for accepting the outcome that the call's analysis suggests."""
-
-    def chosen_outcome(self) -> Status | None:
+    def preset_outcome(self) -> Status | None:
         return suggested_outcome(self.subject)[1]
 
 
 class RescheduleForm(ConfirmationForm):
-    """The form for moving an appointment, which asks once more if another appointment overlaps with the new time."""
-
     schedule_time = TimestampField(
         label="New time", widget=widgets.UnfoldAdminSplitDateTimeVerticalWidget, validators=[validate_year]
     )
@@ -174,22 +159,14 @@ class RescheduleForm(ConfirmationForm):
         return self.new_time
 
     def clean(self) -> dict[str, Any]:
-        """Refuse an overlap, unless the box is ticked that then appears."""
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if "schedule_time" not in cleaned:
-            return cleaned
-        moved = copy(self.subject)
-        moved.schedule_time = cleaned["schedule_time"]
-        if any(overlaps for _, overlaps in other_appointments(moved)):
-            self.fields["book_anyway"].widget = widgets.UnfoldBooleanWidget()
-            if not cleaned["book_anyway"]:
-                self.add_error("book_anyway", OVERLAP_WARNING)
-        return cleaned
+        if "schedule_time" in self.cleaned_data:
+            moved = copy(self.subject)
+            moved.schedule_time = self.cleaned_data["schedule_time"]
+            warn_of_overlap(self, moved)
+        return self.cleaned_data
 
 
 class CancellationForm(ConfirmationForm):
-    """The confirmation form for canceling an appointment."""
-
     notes = forms.CharField(
         required=False,
         max_length=10_000,
@@ -200,8 +177,6 @@ class CancellationForm(ConfirmationForm):
 
 
 class NoteForm(ConfirmationForm):
-    """The form for adding a note to an appointment."""
-
     note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 4}))
     mentions = forms.ModelMultipleChoiceField(
         Membership.unscoped.none(), required=False, widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget
@@ -218,6 +193,5 @@ class NoteForm(ConfirmationForm):
 
 
 def may_change(request: HttpRequest, lead: Lead) -> bool:
-    """Return whether the user may change the lead on its own page."""
     lead_admin: Any = admin.site.get_model_admin(Lead)
     return bool(lead_admin.has_change_permission(request, lead))

@@ -1,66 +1,40 @@
-"""An appointment's page as a record: the lead and how to reach them, the time, the people, and what happened so far."""
+"""The parts of an appointment's page: its facts, and the cards beside the timeline."""
 
 from collections.abc import Sequence
 
-from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from django.utils.timesince import timesince, timeuntil
 
-from appointments.models import Appointment, CallAnalysis
+from appointments.models import Appointment
 from foundation.db.timestamps import now
-from leads.models import Lead
-from staff.appointments.record import AppointmentButtons
 from staff.appointments.schedule import other_appointments
-from staff.appointments.timeline import itself, register_timeline
-from staff.configuration.custom_fields import CustomFieldsAdmin
 from staff.configuration.statuses import status_label
+from staff.leads.leads import LeadAdmin
 from staff.toolkit.actions import row_url
-from staff.toolkit.record import Card, Fact, RecordAdmin, RecordLink
+from staff.toolkit.record import Card, Fact, RecordAdmin, RecordButton
 from staff.toolkit.timeline import TimelineEntry, when
 
-STORY_KINDS = ("appointments", "notes", "statuses", "opt_ins", "changes")
-STORY_LENGTH = 3
+LEAD_CARD_KINDS = ("appointments", "notes", "statuses", "opt_ins", "changes")
+MAX_ENTRIES = 3  # of the lead's timeline
 MAX_LISTED = 10  # other appointments of the day
 
 
-class AppointmentRecordAdmin(AppointmentButtons, CustomFieldsAdmin):
-    """Base of the admin page of appointments: what it shows above the form."""
-
-    main_buttons = {
-        "accept_suggestion": "",
-        "reschedule": "r",
-        "set_won": "",
-        "set_lost": "",
-        "set_no_show": "",
-        "set_follow_up": "",
-        "add_note": "n",
-    }
-    status_button = "set_outcome"
-
-    def record_title(self, row: Appointment) -> str:
-        return str(row.lead)
-
-    def record_badge(self, row: Appointment) -> SafeString | str:
-        return status_label(row.outcome) if row.outcome else "No outcome"
-
-    def record_facts(self, request: HttpRequest, row: Appointment) -> Sequence[Fact]:
-        """Return when it is, how to reach the lead, and who takes part."""
-        lead = row.lead
-        people = {"Host": row.host, "Setter": row.setter, "Triager": row.triager}
-        return [
-            Fact("When", f"{when(row.schedule_time)} ({row.duration_minutes} min) · {relative_time(row)}"),
-            Fact("E-mail", lead.email, f"mailto:{lead.email}", can_copy=True),
-            *([Fact("Phone", lead.phone_e164, f"tel:{lead.phone_e164}", can_copy=True)] if lead.phone_e164 else []),
-            Fact("Event type", str(row.event_type or row.get_call_category_display())),
-            *(Fact(label, str(member)) for label, member in people.items() if member or label == "Host"),
-            *([Fact("Meeting", row.meeting_url, web_url(row.meeting_url), can_copy=True)] if row.meeting_url else []),
-            *([Fact("Recording", row.recording_url, web_url(row.recording_url))] if row.recording_url else []),
-        ]
+def facts(appointment: Appointment) -> Sequence[Fact]:
+    lead, meeting, recording = appointment.lead, appointment.meeting_url, appointment.recording_url
+    people = {"Host": appointment.host, "Setter": appointment.setter, "Triager": appointment.triager}
+    time = f"{when(appointment.schedule_time)} ({appointment.duration_minutes} min) · {relative_time(appointment)}"
+    return [
+        Fact("When", time),
+        Fact("E-mail", lead.email, f"mailto:{lead.email}", can_copy=True),
+        *([Fact("Phone", lead.phone_e164, f"tel:{lead.phone_e164}", can_copy=True)] if lead.phone_e164 else []),
+        Fact("Event type", str(appointment.event_type or appointment.get_call_category_display())),
+        *(Fact(label, str(member)) for label, member in people.items() if member or label == "Host"),
+        *([Fact("Meeting", meeting, web_url(meeting), can_copy=True)] if meeting else []),
+        *([Fact("Recording", recording, web_url(recording))] if recording else []),
+    ]
 
 
 def relative_time(appointment: Appointment) -> str:
-    """Return how long it is until the appointment, or since its end."""
     at = now()
     if appointment.ends_at < at:
         return f"ended {timesince(appointment.ends_at, at, depth=1)} ago"
@@ -70,45 +44,41 @@ def relative_time(appointment: Appointment) -> str:
 
 
 def web_url(text: str) -> str:
-    """Return the text if it is an address that a link may have, or nothing. A provider may have sent another one."""
+    """Return the text if it is an address that a link may have, or "". A provider may have sent another one."""
     return text if text.startswith(("https://", "http://")) else ""
 
 
-def join_url(request: HttpRequest, appointment: Appointment) -> str:
-    """Return the address of the meeting, until the appointment is over."""
-    return "" if appointment.is_over else web_url(appointment.meeting_url or "")
+def join_link(request: HttpRequest, appointment: Appointment) -> RecordButton | None:
+    url = web_url(appointment.meeting_url or "")
+    return RecordButton("Join", url, "j") if url and not appointment.is_over else None
 
 
-def lead_card(request: HttpRequest, appointment: Appointment) -> Card:
-    """Return the card with the lead, and what happened last beside this appointment."""
+def lead_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) -> Card:
+    """Return the lead's card with its latest events except this appointment's."""
     lead = appointment.lead
     return Card(
         "Lead",
         [
             Fact("Name", str(lead), row_url(lead)),
             Fact("Status", status_label(lead.status)),
-            *(Fact(when(entry.at), entry.text, entry.url) for entry in latest_entries(request, appointment)),
+            *(Fact(when(entry.at), entry.text, entry.url) for entry in latest_entries(appointment)),
             Fact("", "The lead's whole story", f"{row_url(lead)}#record-timeline"),
         ],
     )
 
 
-def latest_entries(request: HttpRequest, appointment: Appointment) -> list[TimelineEntry]:
-    """Return the newest entries of the lead's timeline that are not about this appointment."""
-    lead, lead_admin = appointment.lead, admin.site.get_model_admin(Lead)
-    assert isinstance(lead_admin, RecordAdmin)
+def latest_entries(appointment: Appointment) -> list[TimelineEntry]:
     entries = [
         entry
-        for source in lead_admin.sources
-        if source.kind in STORY_KINDS and source.is_allowed(request, lead)
-        for entry in source.query(request, lead, None)
+        for source in LeadAdmin.sources
+        if source.kind in LEAD_CARD_KINDS
+        for entry in source.query(appointment.lead, None)
         if entry.url != row_url(appointment)
     ]
-    return sorted(entries, key=lambda entry: (entry.at, entry.id), reverse=True)[:STORY_LENGTH]
+    return sorted(entries, key=lambda entry: (entry.at, entry.id), reverse=True)[:MAX_ENTRIES]
 
 
-def day_card(request: HttpRequest, appointment: Appointment) -> Card:
-    """Return the card with the other appointments of the host and the lead on that day."""
+def day_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) -> Card:
     others = other_appointments(appointment)
     facts = [
         Fact(
@@ -123,9 +93,8 @@ def day_card(request: HttpRequest, appointment: Appointment) -> Card:
     return Card("Other appointments that day", facts or [Fact("", "None of the host or the lead.")])
 
 
-def analysis_card(request: HttpRequest, appointment: Appointment) -> Card | None:
-    """Return the card with the analysis of the recorded call."""
-    analysis = CallAnalysis.objects.of(appointment.organization).filter(appointment=appointment).first()
+def analysis_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) -> Card | None:
+    analysis = getattr(appointment, "call_analysis", None)
     if analysis is None:
         return None
     return Card(
@@ -136,9 +105,3 @@ def analysis_card(request: HttpRequest, appointment: Appointment) -> Card | None
             Fact("Rationale", analysis.ai_rationale),
         ],
     )
-
-
-AppointmentRecordAdmin.register_link(RecordLink("Join", join_url, "j"))
-for build_card in (lead_card, day_card, analysis_card):
-    AppointmentRecordAdmin.register_card(build_card)
-register_timeline(AppointmentRecordAdmin, itself)

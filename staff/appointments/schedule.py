@@ -1,7 +1,6 @@
 """The other appointments of a host and a lead on the day of an appointment, and the warning about an overlap."""
 
 from datetime import timedelta
-from typing import Any
 
 from django import forms
 from django.db.models import Q
@@ -22,8 +21,6 @@ OVERLAP_WARNING = (
 
 
 class ScheduleForm(TenantForm):
-    """A form that asks once more before it saves an appointment that overlaps with another one."""
-
     book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     def _post_clean(self) -> None:
@@ -31,35 +28,32 @@ class ScheduleForm(TenantForm):
         self.set_lead()
         if "_preview" in self.data:
             self.add_error(None, "The list of other appointments was refreshed, and nothing was saved.")
-        others, outcome = other_appointments(self.instance), self.instance.outcome
-        if not any(overlaps for _, overlaps in others) or SCHEDULE_FIELDS.isdisjoint(self.changed_data):
+        if SCHEDULE_FIELDS.isdisjoint(self.changed_data):
             return
         # A canceled appointment takes no time, but one that is moved becomes booked again (docs/interface.md, A28).
+        outcome = self.instance.outcome
         if outcome and outcome.role == StatusRole.CANCELED and "schedule_time" not in self.changed_data:
             return
-        self.fields["book_anyway"].widget = UnfoldBooleanWidget()
-        if not self.errors and not self.cleaned_data["book_anyway"]:
-            self.add_error("book_anyway", OVERLAP_WARNING)
+        warn_of_overlap(self, self.instance)
 
     def set_lead(self) -> None:
         """Set the instance's lead if the form names it in a way of its own."""
 
 
+def warn_of_overlap(form: forms.BaseForm, appointment: Appointment) -> None:
+    """Show the box `book_anyway` if another appointment overlaps; an otherwise valid form needs it ticked."""
+    if not any(overlaps for _, overlaps in other_appointments(appointment)):
+        return
+    form.fields["book_anyway"].widget = UnfoldBooleanWidget()
+    if not form.errors and not form.cleaned_data["book_anyway"]:
+        form.add_error("book_anyway", OVERLAP_WARNING)
+
+
 def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:
     """Return the other appointments of the host and the lead on the same day, and whether each overlaps with this one.
 
-    The day is one of the current time zone. Canceled appointments take no time. The result is kept with the instance,
-    because a page shows it at several places.
+    The day is one of the current time zone. Canceled appointments take no time.
     """
-    known: dict[object, list[tuple[Appointment, bool]]] = appointment.__dict__.setdefault("known_others", {})
-    key = (appointment.schedule_time, appointment.duration_minutes, appointment.host_id, appointment.lead_id)
-    if key not in known:
-        known[key] = find_other_appointments(appointment)
-    return known[key]
-
-
-def find_other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:
-    """Return the same from the database."""
     start = appointment.schedule_time
     if start is None:
         return []
@@ -82,6 +76,5 @@ def find_other_appointments(appointment: Appointment) -> list[tuple[Appointment,
 
 
 def render_other_appointments(appointment: Appointment) -> str:
-    """Return the list as HTML, which htmx refreshes."""
-    context: dict[str, Any] = {"appointment": appointment, "others": other_appointments(appointment)}
+    context = {"appointment": appointment, "others": other_appointments(appointment)}
     return render_to_string("appointments/other_appointments.html", context)

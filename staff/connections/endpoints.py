@@ -17,7 +17,6 @@ from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.connections.health import render_health
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
-from staff.toolkit.base import computed_once
 from staff.toolkit.forms import validate_year
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 from webhooks.models import Endpoint
@@ -87,6 +86,11 @@ class ReplayMissedForm(ConfirmationForm):
         types.choices = [(name, name) for name in subject.event_types or topics() if name != TEST.name]
 
 
+def show_secret(request: HttpRequest, endpoint: Endpoint, title: str, secret: str) -> HttpResponse:
+    url = row_url(endpoint)
+    return secret_page(request, endpoint, url, title=title, explanation=SIGNING_EXPLANATION, secret=secret)
+
+
 @admin.register(Endpoint)
 class EndpointAdmin(TenantAdmin):
     """The list and the page of endpoints."""
@@ -123,7 +127,6 @@ class EndpointAdmin(TenantAdmin):
         return HttpResponse(self.replays(endpoint), headers={"Cache-Control": "no-store"})
 
     @admin.display(description="Recent replays")
-    @computed_once
     def replays(self, endpoint: Endpoint) -> str:
         """Render who requested the recent replays, and their progress."""
         recent = recent_replays(endpoint)
@@ -145,16 +148,14 @@ class EndpointAdmin(TenantAdmin):
 
     def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: str | None = None) -> HttpResponse:
         """Show the new endpoint's secret, once."""
-        return self.show_secret(request, obj, "The new endpoint's signing secret", obj.secret)
+        return show_secret(request, obj, "The new endpoint's signing secret", obj.secret)
 
     @admin.display(description="Recent attempts")
-    @computed_once
     def recent_attempts(self, endpoint: Endpoint) -> str:
         """Render success rate and latency over a day and a week, and the last attempts as a sparkline."""
         return render_health(endpoint)
 
     @admin.display(description="Pending replays")
-    @computed_once
     def pending_replays(self, endpoint: Endpoint) -> int:
         """Return how many replayed deliveries wait. They are sent after new deliveries."""
         return count_pending_replays(endpoint)
@@ -187,14 +188,9 @@ class EndpointAdmin(TenantAdmin):
         question="Create a new signing secret? For 24 hours, deliveries are signed with the old one too.",
         # A second rotation would end the overlap with the secret that receivers still have.
         once=attrgetter("previous_secret_until"),
+        answer=lambda request, endpoint, secret: show_secret(
+            request, endpoint, "The endpoint's new signing secret", secret
+        ),
     )
-    def rotate_secret(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> HttpResponse:
-        """Rotate the secret and show the new one, once."""
-        secret = rotate_secret(endpoint=endpoint)
-        return self.show_secret(request, endpoint, "The endpoint's new signing secret", secret)
-
-    def show_secret(self, request: HttpRequest, endpoint: Endpoint, title: str, secret: str) -> HttpResponse:
-        """Respond with the page that shows a secret."""
-        return secret_page(
-            request, endpoint, row_url(endpoint), title=title, explanation=SIGNING_EXPLANATION, secret=secret
-        )
+    def rotate_secret(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> str:
+        return rotate_secret(endpoint=endpoint)

@@ -63,6 +63,10 @@ def newest_key_id(key: ApiKey) -> UUID:
     return newest
 
 
+def show_key(request: HttpRequest, key: ApiKey, text: str) -> HttpResponse:
+    return secret_page(request, key, row_url(key), title="New API key", explanation=KEY_EXPLANATION, secret=text)
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(TenantAdmin):
     """API keys of the user's organizations."""
@@ -115,9 +119,7 @@ class ApiKeyAdmin(TenantAdmin):
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
         """Return the page that shows the full key, once."""
-        return secret_page(
-            request, obj, row_url(obj), title="New API key", explanation=KEY_EXPLANATION, secret=obj.text
-        )
+        return show_key(request, obj, obj.text)
 
     @object_action(
         "Rotate",
@@ -126,14 +128,12 @@ class ApiKeyAdmin(TenantAdmin):
         form=RotationForm,
         when=attrgetter("is_live"),
         once=newest_key_id,
+        answer=lambda request, key, result: show_key(request, *result),
     )
-    def rotate(self, request: HttpRequest, key: ApiKey, form: RotationForm) -> HttpResponse:
-        """Rotate the key and show the new one."""
+    def rotate(self, request: HttpRequest, key: ApiKey, form: RotationForm) -> tuple[ApiKey, str]:
         new_key, text = rotate_key(key=key, overlap=form.cleaned_data["overlap"], created_by=current_user(request))
         self.log_addition(request, new_key, "Created by rotation.")
-        return secret_page(
-            request, new_key, row_url(new_key), title="New API key", explanation=KEY_EXPLANATION, secret=text
-        )
+        return new_key, text
 
     @object_action(
         "Revoke",

@@ -13,7 +13,6 @@ from notifications.models import Kind, MailPreference, Notification
 from notifications.services import set_muted_kinds
 from organizations.models import Membership
 from organizations.permissions import Area
-from staff.accounts.members import MembershipAdmin
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.base import format_json, state_label
 from staff.toolkit.filters import DayRangeFilter
@@ -82,7 +81,6 @@ class EmailNotificationsForm(ConfirmationForm):
         self.initial["kinds"] = [kind for kind in Kind.values if preference is None or kind not in preference.muted]
 
 
-@MembershipAdmin.register_action
 @object_action(
     "E-mail notifications",
     icon="mail",
@@ -90,8 +88,8 @@ class EmailNotificationsForm(ConfirmationForm):
     form=EmailNotificationsForm,
 )
 def email_notifications(
-    page: MembershipAdmin, request: HttpRequest, member: Membership, form: EmailNotificationsForm
-) -> None:
+    page: Any, request: HttpRequest, member: Membership, form: EmailNotificationsForm
+) -> None:  # page: a MembershipAdmin, whose module imports this one
     """Store the choice. Members make it themselves; managers can only switch off more for their team."""
     # Stored as the kinds switched off, so that a member gets new kinds until they choose otherwise.
     wanted = set(form.cleaned_data["kinds"])

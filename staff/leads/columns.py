@@ -10,7 +10,6 @@ from staff.toolkit.columns import NOTHING, two_lines, when
 
 
 def contact(lead: Lead) -> SafeString:
-    """Return the lead's name, and below it e-mail and phone."""
     name = f"{lead.first_name} {lead.last_name}".strip()
     below = [(text,) for text in (lead.email if name else "", lead.phone_e164) if text]
     parts = format_html_join(" ", "<span>{}</span>", below)
@@ -19,7 +18,6 @@ def contact(lead: Lead) -> SafeString:
 
 @admin.display(description="Next step", ordering="next_step_at")
 def next_step(lead: Lead) -> SafeString | str:
-    """Return what is to be done next and when: the step that staff have noted, or the touch point."""
     if lead.next_step_at:
         label, time = lead.get_next_step_type_display() or "Next step", lead.next_step_at
     elif lead.next_touch_point_at:

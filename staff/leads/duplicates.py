@@ -1,6 +1,8 @@
-"""The list of possible duplicates, and the pages on which two leads are compared, merged and separated again."""
+"""The list of possible duplicates, and the pages that compare two leads, merge them and undo a merge."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +20,7 @@ from django.utils.safestring import SafeString
 from unfold.views import ChangeList
 
 from foundation.api.exceptions import Conflict, DomainError
-from foundation.api.fields import parse_timestamp
+from foundation.api.fields import parse_timestamp, parse_uuid
 from foundation.db.timestamps import isoformat_z
 from leads.duplicates import describe_reasons, dismiss, find_similar
 from leads.merging import CHOICES, UNDO_DAYS, merge_leads, reason_against_undoing, undo_merge, when
@@ -28,49 +30,48 @@ from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.leads.columns import contact
 from staff.leads.comparison import compare, counts, custom_fields, warnings_about
-from staff.toolkit.actions import change_selected, page_context, row_url
+from staff.toolkit.actions import page_context, row_url
+from staff.toolkit.bulk import selected_action
 from staff.toolkit.columns import two_lines
-from staff.toolkit.record import Card, Fact
+from staff.toolkit.record import Card, Fact, RecordAdmin
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.views import View
 from webhooks.models import Endpoint
 
 
-def lead_page() -> Any:  # its module imports this one
-    """Return the admin page of leads."""
-    return admin.site.get_model_admin(Lead)
-
-
 def compare_url(lead_id: UUID, other_id: UUID) -> str:
-    """Return the address of the page that compares two leads."""
     return f"{reverse('admin:leads_lead_merge', args=[lead_id])}?with={other_id}"
 
 
 def lead_urls(page: TenantAdmin) -> list[URLPattern]:
-    """Return the addresses below a lead's page."""
-    views = {"duplicates": duplicates_view, "merge": merge_view}
+    def view(content: Callable[..., HttpResponse], request: HttpRequest, object_id: str) -> HttpResponse:
+        try:
+            return content(page, request, object_id)
+        except Http404:
+            for id in (object_id, request.GET.get("with", "")):
+                if response := redirect_to_kept(page, request, id):
+                    return response
+            raise
 
-    def wrap(view: Any) -> Any:
-        return page.admin_site.admin_view(lambda request, object_id: view_of_kept(page, request, object_id, view))
+    return [
+        path(f"<path:object_id>/{name}/", page.admin_site.admin_view(partial(view, content)), name=f"leads_lead_{name}")
+        for name, content in {"duplicates": duplicates_view, "merge": merge_view}.items()
+    ]
 
-    return [path(f"<path:object_id>/{name}/", wrap(view), name=f"leads_lead_{name}") for name, view in views.items()]
 
-
-def view_of_kept(page: Any, request: HttpRequest, object_id: str, view: Any) -> HttpResponse:  # page: a LeadAdmin
-    """Return the view's response, or lead to the kept lead if one of those in the address was merged."""
-    try:
-        response: HttpResponse = view(page, request, object_id)
-    except Http404:
-        for id in (object_id, request.GET.get("with", "")):
-            kept: HttpResponse | None = page.redirect_to_kept(request, id)
-            if kept:
-                return kept
-        raise
-    return response
+def redirect_to_kept(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpResponse | None:
+    """Return the redirect to the lead that this one was merged into, or None if it wasn't."""
+    with suppress(ValueError):
+        merged_id = parse_uuid(unquote(object_id))
+        if lead := page.get_queryset(request).filter(merges__previous_id=merged_id).first():
+            nothing = " Nothing was saved." if request.method == "POST" else ""
+            messages.warning(request, f"The lead that you wanted was merged into this one.{nothing}")
+            return redirect(row_url(lead))
+    return None
 
 
 def get_lead(page: TenantAdmin, request: HttpRequest, object_id: str) -> Lead:
-    """Return the lead, which the user may see and, to change anything, write. Raises Http404 and PermissionDenied."""
+    """Return a lead that the user may write. Raises Http404 and PermissionDenied."""
     lead: Lead | None = page.get_object(request, unquote(object_id))
     if lead is None:
         raise Http404
@@ -84,54 +85,47 @@ def duplicates_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> 
     lead = get_lead(page, request, object_id)
     if request.method == "POST":
         return undo(page, request, lead)
-    wanted = request.GET.get("find", "").strip()
+    text = request.GET.get("find", "").strip()
     rows = page.get_queryset(request).filter(organization=lead.organization).exclude(pk=lead.pk)
-    similar = {found.lead_id: describe_reasons(found.reasons) for found in find_similar(lead)}
-    found = page.get_search_results(request, rows, wanted)[0][:20] if wanted else []
+    matches = find_similar(lead)
+    similar = rows.in_bulk([match.lead_id for match in matches])
+    others = page.get_search_results(request, rows, text)[0][:20] if text else []
     merges = list(lead.merges.order_by("-created_at"))
     context = page_context(page, request, lead, "Duplicates") | {
-        "similar": [(row, similar[row.pk], compare_url(lead.pk, row.pk)) for row in in_order(rows, similar)],
-        "found": [(row, compare_url(lead.pk, row.pk)) for row in found],
-        "wanted": wanted,
+        "similar": [
+            (similar[match.lead_id], describe_reasons(match.reasons), compare_url(lead.pk, match.lead_id))
+            for match in matches
+            if match.lead_id in similar
+        ],
+        "others": [(row, compare_url(lead.pk, row.pk)) for row in others],
+        "text": text,
         "merges": [(merge, when(merge.created_at), reason_against_undoing(merge)) for merge in merges],
-        "days": UNDO_DAYS,
     }
     return TemplateResponse(request, "leads/duplicates.html", context)
 
 
-def in_order(rows: QuerySet[Lead], ids: Iterable[UUID]) -> list[Lead]:
-    """Return the rows with these ids, in the order of the ids."""
-    found = {row.pk: row for row in rows.filter(pk__in=ids)}
-    return [found[id] for id in ids if id in found]
-
-
 def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:
-    """Undo one of the lead's merges."""
     try:
-        row = lead.merges.filter(pk=request.POST.get("merge", "")).first()
+        merge = lead.merges.filter(pk=request.POST.get("merge", "")).first()
     except ValidationError:
-        row = None
-    if row is None:
+        merge = None
+    if merge is None:
         messages.warning(request, "This was undone already.")
         return redirect(row_url(lead))
+    actor = staff_actor(current_user(request))
     try:
-        restored = undo_merge(organization=lead.organization, actor=staff_actor(current_user(request)), merge_id=row.pk)
+        restored = undo_merge(organization=lead.organization, actor=actor, merge_id=merge.pk)
     except DomainError as error:
         messages.error(request, str(error))
         return redirect("admin:leads_lead_duplicates", lead.pk)
     page.log_change(request, lead, "Merge undone.")
-    messages.success(request, format_html("{} is a lead of its own again.", lead_link(restored)))
+    link = format_html('<a class="underline" href="{}">{}</a>', row_url(restored), restored)
+    messages.success(request, format_html("{} is a lead of its own again.", link))
     return redirect(row_url(lead))
 
 
-def lead_link(lead: Lead) -> SafeString:
-    """Return a link to the lead's page."""
-    return format_html('<a class="underline" href="{}">{}</a>', row_url(lead), lead)
-
-
-def duplicates_card(request: HttpRequest, lead: Lead) -> Card | None:
-    """Return the card of a lead's page that leads to its duplicates, for those who may merge them."""
-    if not lead_page().has_write_permission(request, lead):
+def duplicates_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card | None:
+    if not page.has_write_permission(request, lead):
         return None
     url, count, merged = reverse("admin:leads_lead_duplicates", args=[lead.pk]), len(find_similar(lead)), lead.merges
     text = f"{count} possible duplicate{'' if count == 1 else 's'}" if count else "Merge with another lead"
@@ -146,8 +140,8 @@ def merge_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpR
     lead, other_id = get_lead(page, request, object_id), request.GET.get("with", "")
     if not other_id:
         return redirect("admin:leads_lead_duplicates", lead.pk)
-    leads = [lead, get_lead(page, request, other_id)]
-    older, newer = sorted(leads, key=lambda lead: (lead.created_at, lead.pk))
+    pair = [lead, get_lead(page, request, other_id)]
+    older, newer = sorted(pair, key=lambda lead: (lead.created_at, lead.pk))
     if older.pk == newer.pk or older.organization_id != newer.organization_id:
         raise Http404
     if request.method == "POST" and "dismiss" in request.POST:
@@ -156,13 +150,12 @@ def merge_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpR
         return redirect("admin:leads_possibleduplicate_changelist")
     if request.method == "POST":
         try:
-            return merge_chosen(page, request, older, newer)
+            return redirect(row_url(merge_chosen(page, request, older, newer)))
         except DomainError as error:
             messages.error(request, str(error))
-    lines = list(compare(older, newer))
-    context = page_context(page, request, leads[0], "Compare and merge") | {
+    context = page_context(page, request, lead, "Compare and merge") | {
         "leads": [(lead, row_url(lead), isoformat_z(lead.updated_at), counts(lead)) for lead in (older, newer)],
-        "lines": lines,
+        "lines": list(compare(older, newer)),
         "warnings": list(warnings_about(older, newer)),
         "endpoints": Endpoint.objects.of(older.organization)
         .filter(Q(event_types=[]) | Q(event_types__contains=[MERGED.name]), is_active=True)
@@ -172,8 +165,8 @@ def merge_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpR
     return TemplateResponse(request, "leads/merge.html", context)
 
 
-def merge_chosen(page: TenantAdmin, request: HttpRequest, older: Lead, newer: Lead) -> HttpResponse:
-    """Merge the leads as the form says, and show the kept one."""
+def merge_chosen(page: TenantAdmin, request: HttpRequest, older: Lead, newer: Lead) -> Lead:
+    """Merge the leads as the form says, and return the kept one. Raises DomainError."""
     keep, other = (newer, older) if request.POST.get("keep") == str(newer.pk) else (older, newer)
     names = [*CHOICES, *(str(field.pk) for field in custom_fields(older))]
     try:
@@ -193,12 +186,12 @@ def merge_chosen(page: TenantAdmin, request: HttpRequest, older: Lead, newer: Le
     undo_url = reverse("admin:leads_lead_duplicates", args=[lead.pk])
     text = 'The two leads are one. <a class="underline" href="{}">Undo</a> within {} days.'
     messages.success(request, format_html(text, undo_url, UNDO_DAYS))
-    return redirect(row_url(lead))
+    return lead
 
 
 @admin.register(PossibleDuplicate)
 class PossibleDuplicateAdmin(TenantAdmin):
-    """Pairs of leads that may be the same person."""
+    """Pairs of leads that may be the same person. A user may change a pair if they may change both leads."""
 
     empty_text = "They appear when two leads share a mailbox, a phone number or a name."
     area = Area.WORK
@@ -207,7 +200,15 @@ class PossibleDuplicateAdmin(TenantAdmin):
     list_display = ("older", "newer", "in_common")
     list_display_links = None
     select_related = ("first", "second")
-    actions = ("dismiss_selected",)
+    actions = (
+        selected_action(
+            "dismiss_selected",
+            "Not duplicates",
+            lambda actor, pair, _: dismiss(organization=pair.organization, leads=(pair.first_id, pair.second_id)),
+            title="Not duplicates",
+            question="Are these different people? They are not shown as possible duplicates again.",
+        ),
+    )
     ordering = ("-reasons", "-first_id", "second_id")
     views = (
         View(
@@ -219,29 +220,28 @@ class PossibleDuplicateAdmin(TenantAdmin):
         View("dismissed", "Not duplicates", lambda request, rows: rows.filter(is_dismissed=True)),
     )
 
+    @property
+    def lead_page(self) -> Any:  # a LeadAdmin, whose module imports this one
+        return self.admin_site.get_model_admin(Lead)
+
     def has_write_permission(self, request: HttpRequest, obj: PossibleDuplicate | None = None) -> bool:
-        """Return whether the user may change both leads."""
-        page = lead_page()
-        if obj is None:
-            return bool(page.has_write_permission(request))
-        return all(page.has_write_permission(request, lead) for lead in (obj.first, obj.second))
+        leads = [obj.first, obj.second] if obj else [None]
+        return all(self.lead_page.has_write_permission(request, lead) for lead in leads)
 
     def writable_rows(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Filter the pairs to those of which the user may change both leads."""
-        leads = lead_page().writable_rows(request, Lead.unscoped.all()).values("pk")
+        leads = self.lead_page.writable_rows(request, Lead.unscoped.all()).values("pk")
         return rows.filter(first__in=leads, second__in=leads)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list, whose pairs know whether the user may change both leads."""
+        """Return the list, whose pairs have `is_writable`."""
         changelist = super().get_changelist_instance(request)
-        shown = PossibleDuplicate.unscoped.filter(pk__in=[pair.pk for pair in changelist.result_list])
-        writable = set(self.writable_rows(request, shown).values_list("pk", flat=True))
+        rows = PossibleDuplicate.unscoped.filter(pk__in=[pair.pk for pair in changelist.result_list])
+        writable = set(self.writable_rows(request, rows).values_list("pk", flat=True))
         for pair in changelist.result_list:
             pair.is_writable = pair.pk in writable
         return changelist
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Show the page that compares the two leads."""
         pair = self.get_object(request, unquote(object_id))
         if pair is None:
             raise Http404
@@ -249,17 +249,15 @@ class PossibleDuplicateAdmin(TenantAdmin):
 
     @admin.display(description="Lead")
     def older(self, pair: PossibleDuplicate) -> SafeString:
-        """Return the name and how to reach the lead that was added first."""
         return describe(pair.first)
 
     @admin.display(description="Possible duplicate")
     def newer(self, pair: PossibleDuplicate) -> SafeString:
-        """Return the name and how to reach the other lead."""
         return describe(pair.second)
 
     @admin.display(description="In common", ordering="reasons")
     def in_common(self, pair: PossibleDuplicate) -> SafeString:
-        """Return what the two leads have in common, and a link to the page that compares them for who may merge."""
+        """Return the reasons, with a link to the page that compares the leads for those who may merge them."""
         reasons = describe_reasons(pair.reasons) or "–"
         if not getattr(pair, "is_writable", False):
             return format_html("{}", reasons)
@@ -267,20 +265,6 @@ class PossibleDuplicateAdmin(TenantAdmin):
         link = format_html('<a class="text-link underline" href="{}" aria-label="{}">Compare</a>', url, label)
         return two_lines(link, reasons)
 
-    @admin.action(description="Not duplicates", permissions=["change"])
-    def dismiss_selected(self, request: HttpRequest, rows: QuerySet[PossibleDuplicate]) -> HttpResponse | None:
-        """Remember that the leads of the selected pairs are different people, after a confirmation page."""
-        return change_selected(
-            self,
-            request,
-            rows,
-            lambda pair: dismiss(organization=pair.organization, leads=(pair.first_id, pair.second_id)),
-            action="dismiss_selected",
-            title="Not duplicates",
-            question="Are these different people? They are not shown as possible duplicates again.",
-        )
-
 
 def describe(lead: Lead) -> SafeString:
-    """Return the lead's name as a link, with e-mail and phone below."""
     return format_html('<a class="break-words text-link" href="{}">{}</a>', row_url(lead), contact(lead))

@@ -1,13 +1,12 @@
 """The buttons of a lead's page that export and erase everything stored about the lead."""
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
 from django import forms
-from django.http import FileResponse, HttpRequest
-from django.utils.html import format_html_join
+from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -20,15 +19,16 @@ from organizations.actors import staff_actor
 from organizations.models import SecurityEventKind
 from organizations.permissions import current_user
 from organizations.security_log import record_security_event
-from staff.leads.leads import LeadAdmin
+from staff.appointments.upcoming import appointments_of_erased
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.export import download
+from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import when
 
 ERASURE = (
     "This can't be undone. Names, e-mail, phone, notes, answers, traffic, links, custom values and the history of "
-    "changes are removed, with the notifications about the lead and the content of its events. What is counted stays "
-    "without them: the lead, its statuses, appointments and opt-ins. Connected systems are told by a webhook. E-mails "
+    "changes are removed, with the notifications about the lead and the content of its events. The lead, its statuses, "
+    "appointments and opt-ins stay without them, because reports count them. Connected systems get a webhook. E-mails "
     "and calendar entries that were sent stay where they are."
 )
 
@@ -36,8 +36,6 @@ MAX_COUNTED = 1000  # the form counts at most this many rows
 
 
 class ErasureForm(ConfirmationForm):
-    """Says what will be erased, and asks for the lead's e-mail."""
-
     email = forms.CharField(label="To confirm, type the lead's e-mail", widget=UnfoldAdminTextInputWidget)
 
     def __init__(self, *args: Any, subject: Lead, **kwargs: Any) -> None:
@@ -45,21 +43,14 @@ class ErasureForm(ConfirmationForm):
         self.fields["email"].help_text = f"{subject.email}. {describe_rows(subject)}"
 
     def clean_email(self) -> str:
-        """Return the e-mail, which must be the lead's."""
         email = str(self.cleaned_data["email"])
         if email_key(email.strip()) != email_key(self.subject.email):
             raise forms.ValidationError("This is not the lead's e-mail.")
         return email
 
 
-# What other apps say about a lead before it is erased: HTML, or nothing.
-ERASURE_NOTICES: list[Callable[[Lead], SafeString | str]] = []
-
-
 def erasure_question(lead: Lead) -> SafeString:
-    """Return what the page says before a lead is erased."""
-    notices = [notice(lead) for notice in ERASURE_NOTICES]
-    return format_html_join(" ", "{}", ((text,) for text in (ERASURE, *notices) if text))
+    return format_html("{} {}", ERASURE, appointments_of_erased(lead))
 
 
 def describe_rows(lead: Lead) -> str:
@@ -75,35 +66,27 @@ def describe_rows(lead: Lead) -> str:
     return f"Deleted: {', '.join(counts[True]) or 'nothing'}. Emptied: {', '.join(counts[False])}."
 
 
-@LeadAdmin.register_action
 @object_action(
     "Export as JSON",
     icon="download",
     question="Everything that is stored about this lead, in one file: its fields, history, notes, appointments, "
     "opt-ins, events and notifications. Treat the file as confidential.",
     permission="full_export",
+    answer=lambda request, lead, file: download(file, f"lead-{lead.pk}", "json"),
 )
-def export_json(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> FileResponse:
-    """Return the file, and record in the security log who took it."""
+def export_json(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> IO[bytes]:
     record_security_event(SecurityEventKind.EXPORTED, organization=lead.organization, details=f"Lead {lead.pk}")
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile())
         export_lead(lead, file)
         stack.pop_all()  # from here on the response closes it
-    return download(file, f"lead-{lead.pk}", "json")
+    return file
 
 
-@LeadAdmin.register_action
 @object_action(
-    "Erase",
-    icon="person_remove",
-    question=erasure_question,
-    form=ErasureForm,
-    danger=True,
-    permission="erase",
+    "Erase", icon="person_remove", question=erasure_question, form=ErasureForm, danger=True, permission="erase"
 )
-def erase(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> str:
-    """Erase the lead with the service, or let a worker do it."""
+def erase(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> str:
     actor = staff_actor(current_user(request))
     erasure = request_erasure(organization=lead.organization, actor=actor, lead_id=lead.pk)
     if not erasure.finished_at:
@@ -112,12 +95,8 @@ def erase(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) 
     return "The lead was erased."
 
 
-def erasure_notice(request: HttpRequest, lead: Lead) -> str:
-    """Return the notice that the lead is being erased, or nothing."""
+def erasure_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> str:
     erasure = open_erasure(lead)
     if erasure is None:
         return ""
     return f"Being erased: requested by {erasure.actor_name}, {when(erasure.created_at)}. This can take some minutes."
-
-
-LeadAdmin.register_notice(erasure_notice)

@@ -1,11 +1,10 @@
-"""Actions of the admin: a GET shows a confirmation page, a POST runs the action, and a service's error is shown there.
+"""Buttons of the admin: a GET shows a confirmation page, a POST runs the action, and a service's error is shown there.
 
 Unfold's own detail actions are links that run on GET, which a prefetching browser or a foreign page could trigger.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any, TypeAlias
 
 from django import forms
@@ -14,7 +13,7 @@ from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -28,9 +27,8 @@ from foundation.api.exceptions import DomainError, ValidationFailed
 
 AnyPage: TypeAlias = Any  # a TenantAdmin, whose module imports this one
 AnyRow: TypeAlias = Any  # an instance of the page's model; each page names its own
-# A method of a ModelAdmin: (self, request, row, form) -> a response, or what the page that follows says was done.
-Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], HttpResponseBase | str | None]
-MAX_SELECTED = 200
+# (page, request, row, form): runs the action. By default it returns the message, or None for "<label>: done."
+Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], object]
 
 
 class ConfirmationForm(forms.Form):
@@ -43,44 +41,67 @@ class ConfirmationForm(forms.Form):
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectAction:
-    """A button on a row's page: what it says, which rows have it, and which permission it needs.
+    """A button on a row's page.
 
     `question` is the text of the confirmation page, or a function of the row that returns it. With `once`, a form works
-    only while `once(row)` is what it was when the form was shown; if the row has become what the form asks for, which
-    `is_same(row, form)` says, it was sent twice, and otherwise somebody else has changed the row. `next_url` returns
-    the address of the page that follows; by default the row's.
+    only while `once(row)` is what it was when the form was shown. If not, `is_same(row, form)` says whether the row is
+    as the form wants it (the form was sent twice), or someone else has changed it. `next_url` is the page that follows,
+    by default the row's. `answer` makes another response, from the request, the row and the handler's result.
     """
 
     handler: Handler
+    name: str  # in its address; by default the handler's
     label: str
     icon: str
     question: str | Callable[[Any], str]
-    form: type[ConfirmationForm] = ConfirmationForm
+    form: Callable[..., ConfirmationForm] = ConfirmationForm
     danger: bool = False
-    when: Callable[[Any], bool] | None = None
+    when: Callable[[Any], object] = lambda row: True
     permission: str = "change"
     once: Callable[[Any], object] | None = None
     is_same: Callable[[Any, Any], bool] = lambda row, form: True
     next_url: Callable[[HttpRequest, Any], str] = lambda request, row: row_url(row)
-
-    def is_possible(self, row: Model) -> bool:
-        """Return whether the row has the button."""
-        return self.when is None or self.when(row)
+    answer: Callable[[HttpRequest, Any, Any], HttpResponseBase] | None = None
 
     def is_allowed(self, page: ModelAdmin, request: HttpRequest, row: Model) -> bool:
-        """Return whether the user has the permission on the row."""
         return bool(getattr(page, f"has_{self.permission}_permission")(request, row))
 
+    def is_offered(self, page: ModelAdmin, request: HttpRequest, row: Model) -> bool:
+        return self.is_allowed(page, request, row) and bool(self.when(row))
+
+    def url(self, row: Model) -> str:
+        return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_{self.name}", args=[quote(row.pk)])
+
     def question_about(self, row: Model) -> str:
-        """Return the question of the row's form."""
         return self.question if isinstance(self.question, str) else self.question(row)
 
-    def refusal(self, request: HttpRequest, row: Any, form: ConfirmationForm) -> str:
-        """Return why nothing can be done, or an empty text. Locks the row of a button with `once` if the form was sent.
+    def respond(self, page: ModelAdmin, request: HttpRequest, row: Model) -> HttpResponseBase:
+        """Run the action if its form was sent and is valid; else ask for confirmation. Raises PermissionDenied."""
+        if not self.is_allowed(page, request, row):
+            raise PermissionDenied
+        form = self.form(request.POST if request.method == "POST" else None, subject=row, request=request)
+        is_valid, refusal, result = form.is_valid(), "", None
+        try:
+            with transaction.atomic():
+                refusal = self.refusal(request, row, form)
+                if is_valid and not refusal:
+                    result = self.handler(page, request, row, form)
+                    page.log_change(request, row, f"{self.label}.")
+        except DomainError as error:
+            add_form_errors(form, error)
+        if refusal:
+            messages.warning(request, f"{self.label}: {refusal}")
+            return redirect(self.next_url(request, row))
+        if not form.is_valid():
+            return self.ask(page, request, row, form)
+        return self.answer(request, row, result) if self.answer else self.report(request, row, result)
 
-        The row that is locked is read again, because it can have changed in the meantime.
+    def refusal(self, request: HttpRequest, row: Any, form: ConfirmationForm) -> str:
+        """Return why nothing can be done, or "". Locks the row of a button with `once` if its form was sent.
+
+        The page with the button may be old, so the locked row is read again.
         """
-        impossible = "" if self.is_possible(row) else "this is not possible at the moment."
+        impossible = "" if self.when(row) else "this is not possible at the moment."
         if self.once is None or "state" not in request.POST:
             return impossible
         locked = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
@@ -88,53 +109,34 @@ class ObjectAction:
             return impossible
         if self.is_same(locked, form):
             return "this was done already. Nothing was done again."
-        return "somebody has changed this since you opened the page. Nothing was done: look at it again before you do."
+        return "someone has changed this since you opened the page. Nothing was done: check it before you try again."
 
-    def respond(self, page: ModelAdmin, request: HttpRequest, row: Model) -> HttpResponseBase:
-        """Ask for confirmation, or run the action if the form was sent and is valid. Raises PermissionDenied."""
-        if not self.is_allowed(page, request, row):
-            raise PermissionDenied
-        form = self.form(request.POST if request.method == "POST" else None, subject=row, request=request)
-        is_valid = form.is_valid()
-        try:
-            with transaction.atomic():
-                # The page with the button may be old: the row can have changed since.
-                if refusal := self.refusal(request, row, form):
-                    messages.warning(request, f"{self.label}: {refusal}")
-                    return redirect(self.next_url(request, row))
-                if is_valid:
-                    done = self.handler(page, request, row, form)
-                    page.log_change(request, row, f"{self.label}.")
-                    return done if isinstance(done, HttpResponseBase) else self.report(request, row, done)
-        except DomainError as error:
-            add_form_errors(form, error)
+    def ask(self, page: ModelAdmin, request: HttpRequest, row: Model, form: ConfirmationForm) -> HttpResponse:
         context = {"form": form, "question": self.question_about(row), "danger": self.danger}
         context |= page_context(page, request, row, self.label) | {"back_url": self.next_url(request, row)}
         if self.once:
             context["state"] = request.POST.get("state", str(self.once(row)))
         return TemplateResponse(request, "admin/confirm_action.html", context)
 
-    def report(self, request: HttpRequest, row: Model, text: str | None) -> HttpResponse:
-        """Lead to the page that follows with what was done; on another page than the row's with a link to the row."""
-        url, text = self.next_url(request, row), text or f"{self.label}: done."
+    def report(self, request: HttpRequest, row: Model, message: object) -> HttpResponse:
+        """Redirect to the page that follows with the message, which links the row unless that is the row's page."""
+        url, text = self.next_url(request, row), message or f"{self.label}: done."
         if url != row_url(row):
             text = format_html('<a href="{}" class="underline">{}</a>: {}', row_url(row), row, text)
-        messages.success(request, text)
+        messages.success(request, str(text))
         return redirect(url)
 
 
 def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
-    """Turn the method `(self, request, row, form)` into a button on the row's page, for `actions_detail`.
+    """Turn the function `(page, request, row, form)` into a button on the row's page. It runs in a transaction.
 
-    The options are those of `ObjectAction`. The method runs in a transaction and only after a confirmed POST, for users
-    with the permission on the row, while `when(row)` is true. It may return a response, such as a page with a secret;
-    otherwise the page that follows says what was done: the text that it returns.
+    The options are those of `ObjectAction`. A record lists it among its buttons; other pages have it as a method, whose
+    name is in `actions_detail`.
     """
 
     def decorate(handler: Handler) -> Any:
-        button = ObjectAction(handler=handler, label=label, **options)
+        button = ObjectAction(**{"name": handler.__name__, **options}, handler=handler, label=label)
 
-        @wraps(handler)
         def view(page: Any, request: HttpRequest, object_id: str) -> HttpResponseBase:
             row = page.get_object(request, unquote(object_id))
             if row is None:
@@ -142,6 +144,7 @@ def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
             return button.respond(page, request, row)
 
         variant = ActionVariant.DANGER if button.danger else ActionVariant.DEFAULT
+        view.__name__ = button.name
         method = action(description=label, icon=button.icon, variant=variant)(view)
         method.button = button
         return method
@@ -164,52 +167,10 @@ def add_form_errors(form: forms.BaseForm, error: DomainError) -> None:
 
 
 def row_url(row: Model) -> str:
-    """Return the URL of a row's page."""
     # quote(): the ids of users contain an underscore, which the admin escapes in URLs.
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[quote(row.pk)])
 
 
-def page_context(model_admin: ModelAdmin, request: HttpRequest, row: Model, title: str) -> dict[str, object]:
-    """Return the template context of a page about a row."""
-    site = model_admin.admin_site.each_context(request)
-    return {**site, "title": title, "original": row, "opts": model_admin.opts, "row_url": row_url(row)}
-
-
-def change_selected(
-    page: AnyPage,
-    request: HttpRequest,
-    rows: QuerySet,
-    change: Callable[[Any], object],
-    *,
-    action: str,
-    title: str,
-    question: str,
-    form: forms.Form | None = None,
-) -> HttpResponse | None:
-    """Call `change` with each selected row that the user may change, and report the numbers and each service's error.
-
-    Before it, return the page that asks for confirmation, with the form's field `value` if there is a form.
-    """
-    if "confirmed" not in request.POST or (form and not form.is_valid()):
-        context = {"title": title, "opts": page.opts, "question": question, "action": action, "form": form}
-        context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
-        return TemplateResponse(request, "admin/confirm_selected.html", context)
-    selected = rows.count()
-    if selected > MAX_SELECTED:
-        messages.error(request, f"Select at most {MAX_SELECTED} at a time.")
-        return None
-    writable = list(page.writable_rows(request, rows))
-    if selected > len(writable):
-        messages.warning(request, f"Skipped {selected - len(writable)}: you may not change them.")
-    count = 0
-    for row in writable:
-        try:
-            change(row)
-        except DomainError as error:
-            messages.error(request, f"{row}: {error}")
-        else:
-            page.log_change(request, row, "Changed from the list.")
-            count += 1
-    if count:
-        messages.success(request, f"{count} changed.")
-    return None
+def page_context(page: ModelAdmin, request: HttpRequest, row: Model, title: str) -> dict[str, object]:
+    site = page.admin_site.each_context(request)
+    return {**site, "title": title, "original": row, "opts": page.opts, "row_url": row_url(row)}

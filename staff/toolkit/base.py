@@ -3,8 +3,8 @@
 import json
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import wraps
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
 
 from django import forms
 from django.contrib import admin, messages
@@ -30,8 +30,7 @@ from foundation.db.timestamps import MillisecondDateTimeField
 from foundation.outbox import Job, State
 from organizations.actors import staff_actor
 from organizations.permissions import current_user
-from staff.toolkit import actions
-from staff.toolkit.actions import AnyRow
+from staff.toolkit.actions import AnyRow, row_url
 from staff.toolkit.forms import ServiceForm, TimestampField, validate_year
 from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator, OfferedLookupsChangeList
 
@@ -42,22 +41,29 @@ STATE_COLORS = {
     State.CANCELED.label: "warning",
 }
 
+SAME_VALUE = "Someone else just saved a record with the same value. Check the list before you try again."
+
 # The title and the options of each group of fields.
 Fieldsets: TypeAlias = Sequence[tuple[str | None, dict[str, Any]]]
-Result = TypeVar("Result")
-
-
-class ConcurrentSave(Conflict):
-    """A unique constraint failed after the form's own check: someone else saved the same value in between."""
-
-    message = "Someone else just saved a record with the same value. Check the list before you try again."
 
 
 class ReadOnlyField(UnfoldAdminReadonlyField):
     """A value that can't be edited. It is a link to a related row only if the user may see that row's page."""
 
+    @cached_property
+    def text(self) -> SafeString:
+        text: SafeString = super().contents()
+        return text
+
+    def contents(self) -> SafeString:
+        return self.text  # Unfold's template asks up to three times, and what a page computes may take statements
+
+    def _resolve_field(self) -> Any:
+        # Unfold reads the value to learn whether it is a file or JSON, which no method of a page returns.
+        return not hasattr(self.model_admin, self.field["field"]) and super()._resolve_field()
+
     def get_admin_url(self, remote_field: Any, remote_obj: Model) -> str:
-        # The rows of an inline have no form of ours, and are on pages of those who may see all of them.
+        # An inline's rows have no ServiceForm, and only users who may see all of them see the page.
         request, pages = getattr(self.form, "request", None), self.model_admin.admin_site._registry
         page = pages.get(remote_field.model)
         if request and page and not page.has_view_permission(request, remote_obj):
@@ -66,12 +72,10 @@ class ReadOnlyField(UnfoldAdminReadonlyField):
         return link
 
 
-unfold_forms.UnfoldAdminReadonlyField = ReadOnlyField
+unfold_forms.UnfoldAdminReadonlyField = ReadOnlyField  # Unfold has no setting for it
 
 
 class ServiceAdmin(ModelAdmin):
-    """An admin page whose writes go through services."""
-
     # The services that store a row as the form has filled it in, and delete it. Their arguments are `organization` and
     # the row, whose argument's name is `service_argument`. Pages that call others implement `save_model`.
     save_service: Callable[..., object]
@@ -79,7 +83,7 @@ class ServiceAdmin(ModelAdmin):
     service_argument: str
     can_add = can_change = True
     can_delete = False
-    is_read_only = False  # nobody edits an existing row, although its buttons change it
+    is_read_only = False  # an existing row has no form, although its buttons change it
     form = ServiceForm
     add_form: type[ServiceForm] | None = None  # as in Django's UserAdmin: the form for a new row
     service_error: DomainError | None = None
@@ -90,7 +94,7 @@ class ServiceAdmin(ModelAdmin):
     show_full_result_count = False  # counting a large table takes seconds
     show_facets = admin.ShowFacets.NEVER
     warn_unsaved_form = True
-    # Lookups that no filter offers, but a link of ours uses.
+    # Lookups that no filter offers, but links of the admin use.
     lookups_of_links: ClassVar[tuple[str, ...]] = ()
     empty_text = ""  # what to do for the first row
 
@@ -113,7 +117,7 @@ class ServiceAdmin(ModelAdmin):
         return super().get_search_results(request, queryset, search_term)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """Return the row, or None. No row has a NUL in its id, which the database would refuse to compare."""
+        # No row has a NUL in its id, which the database would refuse to compare.
         return None if "\0" in object_id else super().get_object(request, object_id, from_field)
 
     def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
@@ -130,7 +134,6 @@ class ServiceAdmin(ModelAdmin):
         return self.can_delete and self.has_write_permission(request, obj)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return whether the menu shows the page."""
         return self.has_view_permission(request)
 
     def save_model(self, request: HttpRequest, obj: AnyRow, form: Any, change: bool) -> None:
@@ -154,7 +157,6 @@ class ServiceAdmin(ModelAdmin):
     def get_form(
         self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
     ) -> type[ServiceForm]:
-        """Return a subclass of the form that knows its page and the request."""
         if obj is None and self.add_form:
             kwargs.setdefault("form", self.add_form)
         form = super().get_form(request, obj, change=change, **kwargs)
@@ -167,7 +169,6 @@ class ServiceAdmin(ModelAdmin):
         return self.readonly_fields if obj else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
-        """Return the groups of fields; of a new row with its id, which is hidden."""
         groups: Fieldsets = super().get_fieldsets(request, obj)
         if obj:
             return groups
@@ -175,19 +176,7 @@ class ServiceAdmin(ModelAdmin):
         return [(title, {**options, "fields": [*options["fields"], "new_id"]}), *others]
 
     def get_inlines(self, request: HttpRequest, obj: AnyRow | None) -> Sequence[type["ReadOnlyInline"]]:
-        """Return no inlines for a new row, to which no other row refers."""
-        return self.inlines if obj else ()
-
-    @classmethod
-    def register_inline(cls, inline: type["ReadOnlyInline"], *, first: bool = False) -> None:
-        """Show another app's rows on this page. That app may import this one, but not the other way round."""
-        cls.inlines = (inline, *cls.inlines) if first else (*cls.inlines, inline)
-
-    @classmethod
-    def register_action(cls, action: Callable[..., HttpResponse]) -> None:
-        """Show another app's button, which `object_action` has made, on this page."""
-        setattr(cls, action.__name__, action)
-        cls.actions_detail = (*cls.actions_detail, action.__name__)
+        return self.inlines if obj else ()  # no other row refers to a new one
 
     @classmethod
     def register_filter(cls, *filters: type[admin.ListFilter]) -> None:
@@ -201,37 +190,36 @@ class ServiceAdmin(ModelAdmin):
         form_url: str = "",
         extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
-        """Show the form or save it. If a service raises an error, show the form again with it."""
+        """Show the form or save it, once. If a service raises an error, show the form again with it."""
         context = extra_context or {}
         if self.is_read_only:
             others = {"show_save_and_continue": False, "show_save_and_add_another": False}
             context = {**context, **others, "show_save": object_id is None}
-        if row := self.row_added_before(request, object_id):
-            return self.response_sent_before(request, row)
+        if object_id is None and (response := self.response_if_saved(request)):
+            return response
         try:
             return super().changeform_view(request, object_id, form_url, context)
         except (DomainError, IntegrityError) as error:
-            # The same form may have been sent twice at the same time. The other one has been committed then.
-            if row := self.row_added_before(request, object_id):
-                return self.response_sent_before(request, row)
-            # Django has rolled the failed save back. The same POST again builds the form with the error, so it isn't
-            # valid and nothing is saved. The page is copied, because all requests share it.
-            page = copy(self)
-            page.service_error = error if isinstance(error, DomainError) else ConcurrentSave()
+            # A unique constraint can fail after the form's own check, if the same value was saved in between.
+            refusal = error if isinstance(error, DomainError) else Conflict(SAME_VALUE)
+        # Django has rolled the failed save back. The same form may have been sent at the same time, and is saved.
+        if object_id is None and (response := self.response_if_saved(request)):
+            return response
+        # The same POST again builds the form with the error, so it isn't valid and nothing is saved. All requests share
+        # the page, so it is copied.
+        page = copy(self)
+        page.service_error = refusal
         return super(ServiceAdmin, page).changeform_view(request, object_id, form_url, context)
 
-    def row_added_before(self, request: HttpRequest, object_id: str | None) -> Any:
-        """Return the row that this form has added when it was sent before, or None."""
-        new_id = request.POST.get("new_id") if object_id is None else None
-        return self.get_object(request, new_id) if new_id else None
-
-    def response_sent_before(self, request: HttpRequest, row: Model) -> HttpResponse:
-        """Show the row instead of adding another one."""
-        name = self.opts.verbose_name
-        done = f"This form was sent before, and its {name} was saved then. Nothing was added again."
-        text = f"{done} To add another one, open a new form."
-        messages.warning(request, text)
-        return redirect(actions.row_url(row))
+    def response_if_saved(self, request: HttpRequest) -> HttpResponse | None:
+        """Return the redirect to the row that this form has added when it was sent before, or None if it has not."""
+        new_id = request.POST.get("new_id")
+        row = self.get_object(request, new_id) if new_id else None
+        if row is None:
+            return None
+        done = f"This form was sent before, and its {self.opts.verbose_name} was saved then. Nothing was added again."
+        messages.warning(request, f"{done} To add another one, open a new form.")
+        return redirect(row_url(row))
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
@@ -241,7 +229,7 @@ class ServiceAdmin(ModelAdmin):
             return super().delete_view(request, object_id, extra_context)
         except DomainError as error:
             messages.error(request, str(error))
-        return redirect(actions.row_url(self.get_object(request, unquote(object_id))))
+        return redirect(row_url(self.get_object(request, unquote(object_id))))
 
     def get_deleted_objects(
         self, objs: QuerySet | list[Model], request: HttpRequest
@@ -265,15 +253,11 @@ class ServiceAdmin(ModelAdmin):
         return actions
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Return the buttons that this row has for this user."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             return []
-        return [
-            action
-            for action in super().get_actions_detail(request, object_id)
-            if action.method.button.is_allowed(self, request, row) and action.method.button.is_possible(row)
-        ]
+        actions = super().get_actions_detail(request, object_id)
+        return [action for action in actions if action.method.button.is_offered(self, request, row)]
 
     def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: Any) -> forms.Field | None:
         """Return the form field, without links to other forms; a timestamp has a year of the API's."""
@@ -290,28 +274,12 @@ class ServiceAdmin(ModelAdmin):
         return field
 
 
-def computed_once(method: Callable[[Any, Any], Result]) -> Callable[[Any, Any], Result]:
-    """Keep on the row what a read-only field shows: a page asks for it several times."""
-    key = f"_{method.__name__}"
-
-    @wraps(method)
-    def shown(page: Any, row: Any) -> Result:
-        if key not in row.__dict__:
-            row.__dict__[key] = method(page, row)
-        kept: Result = row.__dict__[key]
-        return kept
-
-    return shown
-
-
 @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
 def state_label(job: Job) -> str:
-    """Return the state of an e-mail or a delivery, which a list shows as a colored label."""
     return job.get_state_display()
 
 
 def format_json(data: object) -> SafeString:
-    """Return the data as indented JSON in HTML."""
     text = json.dumps(data, indent=2, ensure_ascii=False)
     return format_html('<pre style="overflow-wrap:anywhere;white-space:pre-wrap">{}</pre>', text)
 
@@ -338,8 +306,7 @@ class ReadOnlyInline(TabularInline):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # What unfold 0.91 calls show_title. Later releases warn about it if the class has it.
-        self.hide_title = not self.show_title
+        self.hide_title = True  # for Unfold 0.91; later releases warn about it if the class has it
 
     def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
         return self.fields
@@ -354,5 +321,4 @@ class ReadOnlyInline(TabularInline):
 
     @admin.display(description="")
     def link(self, row: Model) -> SafeString:
-        """Return a link to the related row's own page."""
-        return format_html('<a class="text-link" href="{}">Open</a>', actions.row_url(row))
+        return format_html('<a class="text-link" href="{}">Open</a>', row_url(row))

@@ -1,21 +1,25 @@
-"""Actions on selected rows that ask for a value: a status, or a member."""
+"""Actions on the selected rows of a list, after a page that asks for confirmation, or for a status or a member."""
 
 from collections.abc import Callable
 from typing import Any
 
 from django import forms
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from foundation.api.exceptions import DomainError
+from organizations.actors import Actor, staff_actor
 from organizations.models import CAN_BE_NAMED, Membership, Organization
-from staff.toolkit.actions import AnyPage, change_selected
+from organizations.permissions import current_user
+from staff.toolkit.tenant import TenantAdmin
+
+MAX_SELECTED = 200
 
 
 class ValueForm(forms.Form):
-    """Asks for one of an organization's rows."""
-
     value = forms.ModelChoiceField(Membership.unscoped.none(), widget=UnfoldAdminSelectWidget)
 
     def __init__(self, data: Any, *, label: str, choices: QuerySet[Any]) -> None:
@@ -24,37 +28,63 @@ class ValueForm(forms.Form):
         field.label, field.queryset = label, choices
 
 
-def set_for_selected(
-    page: AnyPage,
-    request: HttpRequest,
-    rows: QuerySet[Any],
-    change: Callable[[Any, Any], object],
+def selected_action(
+    name: str,
+    description: str,
+    change: Callable[[Actor, Any, Any], object],
     *,
-    action: str,
-    label: str,
-    choices: Callable[[Organization], QuerySet[Any]],
+    title: str,
     question: str,
-) -> HttpResponse | None:
-    """Ask for one of the organization's `choices`, then call `change` with each row that the user may change, and it.
+    choices: Callable[[Organization], QuerySet[Any]] | None = None,
+    label: str = "",
+) -> Callable[[TenantAdmin, HttpRequest, QuerySet[Any]], HttpResponse | None]:
+    """Return an action on selected rows. It asks for confirmation, and for one of the organization's `choices`.
 
-    The rows must be of one organization.
+    `change(actor, row, choice)` is called with each row that the user may change. With choices, the rows must be of one
+    organization.
     """
-    organizations = list(Organization.objects.filter(pk__in=rows.order_by().values("organization"))[:2])
-    if len(organizations) != 1:
-        messages.error(request, "Select rows of one organization.")
+
+    @admin.action(description=description, permissions=["change"])
+    def action(page: TenantAdmin, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse | None:
+        form, data = None, request.POST if "confirmed" in request.POST else None
+        if choices:
+            organizations = list(Organization.objects.filter(pk__in=rows.order_by().values("organization"))[:2])
+            if len(organizations) != 1:
+                messages.error(request, "Select rows of one organization.")
+                return None
+            form = ValueForm(data, label=label, choices=choices(organizations[0]))
+        if data is None or (form and not form.is_valid()):
+            context = {"title": title, "opts": page.opts, "question": question, "action": name, "form": form}
+            context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
+            return TemplateResponse(request, "admin/confirm_selected.html", context)
+        actor, choice = staff_actor(current_user(request)), form and form.cleaned_data["value"]
+        change_rows(page, request, rows, lambda row: change(actor, row, choice))
         return None
-    data = request.POST if "confirmed" in request.POST else None
-    form = ValueForm(data, label=label, choices=choices(organizations[0]))
-    return change_selected(
-        page,
-        request,
-        rows,
-        lambda row: change(row, form.cleaned_data["value"]),
-        action=action,
-        title=f"Set the {label.lower()}",
-        question=question,
-        form=form,
-    )
+
+    action.__name__ = name
+    return action
+
+
+def change_rows(page: TenantAdmin, request: HttpRequest, rows: QuerySet[Any], change: Callable[[Any], object]) -> None:
+    """Change the rows that the user may change, and report the numbers and each service's error."""
+    selected = rows.count()
+    if selected > MAX_SELECTED:
+        messages.error(request, f"Select at most {MAX_SELECTED} at a time.")
+        return
+    writable = list(page.writable_rows(request, rows))
+    if selected > len(writable):
+        messages.warning(request, f"Skipped {selected - len(writable)}: you may not change them.")
+    count = 0
+    for row in writable:
+        try:
+            change(row)
+        except DomainError as error:
+            messages.error(request, f"{row}: {error}")
+        else:
+            page.log_change(request, row, "Changed from the list.")
+            count += 1
+    if count:
+        messages.success(request, f"{count} changed.")
 
 
 def members(organization: Organization) -> QuerySet[Membership]:

@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 
 from foundation.api.emails import NOT_ASCII, parse_email
 from foundation.api.fields import YEARS
-from staff.toolkit import actions
+from staff.toolkit.actions import add_form_errors
 
 
 class TimestampField(forms.SplitDateTimeField):
@@ -39,17 +39,21 @@ class ServiceForm(forms.ModelForm):
             self.fields.pop("new_id")
 
     def clean_new_id(self) -> UUID | None:
-        """Give the new row this id, which must be of the kind that all rows have."""
-        new_id: UUID | None = self.cleaned_data["new_id"]
-        if new_id and new_id.version != 7:
-            raise ValidationError("Open the form again.")
+        new_id = check_new_id(self.cleaned_data["new_id"])
         self.instance.pk = new_id or self.instance.pk
         return new_id
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]
         if self.page.service_error:
-            actions.add_form_errors(self, self.page.service_error)
+            add_form_errors(self, self.page.service_error)
+
+
+def check_new_id(new_id: UUID | None) -> UUID | None:
+    """Return the id. Raises ValidationError if it is not of the kind that all rows have."""
+    if new_id and new_id.version != 7:
+        raise ValidationError("Open the form again.")
+    return new_id
 
 
 def accepted_email(form: forms.BaseForm, name: str) -> str:
@@ -84,6 +88,5 @@ class WebAddressField(forms.URLField):
 
 
 def validate_year(timestamp: datetime) -> None:
-    """Raise ValidationError if the year is outside the API's bounds."""
     if timestamp.year not in YEARS:
         raise ValidationError(f"Enter a year from {YEARS[0]} to {YEARS[-1]}.")

@@ -1,4 +1,4 @@
-"""Search in lists of which each change and each message adds a row: by an id among all rows, by text among the newest.
+"""Search in lists that grow with each change and message: by an id among all rows, by text among the newest.
 
 No index serves a search for a part of a text, so it reads every row: of a million events that would take seconds.
 """
@@ -13,7 +13,7 @@ from staff.toolkit.lists import MAX_COUNT
 from staff.toolkit.tenant import TenantAdmin
 
 SEARCHED = 50_000  # of the newest rows
-HELP = f"Text is looked for in the newest {SEARCHED:,}."
+HELP = f"Text is searched in the newest {SEARCHED:,}."
 
 
 class NewestSearchAdmin(TenantAdmin):
@@ -24,22 +24,21 @@ class NewestSearchAdmin(TenantAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows that match. Raises BadRequest for a search that would be too expensive."""
-        found, may_repeat = super().get_search_results(request, queryset, search_term)
+        matches, may_repeat = super().get_search_results(request, queryset, search_term)
         if not search_term.strip():
-            return found, may_repeat
+            return matches, may_repeat
         rows = self.get_queryset(request)
         column = (self.ordering or self.opts.ordering)[0].removeprefix("-")
         beyond = rows.order_by(f"-{column}").values_list(column, flat=True)[SEARCHED : SEARCHED + 1]
         for oldest in beyond:
-            found = found.filter(**{f"{column}__gt": oldest})
+            matches = matches.filter(**{f"{column}__gt": oldest})
         try:
             id = parse_uuid(search_term.strip())
         except ValueError:
-            return found, may_repeat
+            return matches, may_repeat
         if not self.id_lookups:
-            return found, may_repeat
+            return matches, may_repeat
         # One statement for each: an index serves each of the lookups, but not all of them together.
-        parts = [found, *(rows.filter(**{lookup: id}) for lookup in self.id_lookups)]
+        parts = [matches, *(rows.filter(**{lookup: id}) for lookup in self.id_lookups)]
         ids = {id for part in parts for id in part.order_by().values_list("pk", flat=True)[:MAX_COUNT]}
         return queryset.filter(pk__in=ids), False

@@ -1,25 +1,29 @@
 """The page of a record: who it is, what to do next, what happened so far, and below that its form.
 
-`RecordAdmin` is the base of such pages. Apps register what they know about another app's record: sources of its
-timeline, links, and cards beside the timeline. That app may import this one, but not the other way round.
+`RecordAdmin` is the base of such pages. Each lists its parts, in the order of the screen.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
+from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 
+from leads.models import CustomField
+from organizations.isolation.tenancy import TenantModel
+from organizations.models import Organization
 from staff.toolkit.actions import AnyRow, ObjectAction, row_url
+from staff.toolkit.base import Fieldsets
+from staff.toolkit.custom_fields import CustomValuesForm, build_form_field, form_field_name
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.timeline import (
     Timeline,
     TimelineEntry,
-    TimelineQuery,
     TimelineSource,
     change_entry,
     newest_changes,
@@ -29,7 +33,7 @@ from staff.toolkit.timeline import (
 
 
 class Fact(NamedTuple):
-    """A line of a record: a label and a text, as a link if it has a URL, and with a button that copies it."""
+    """A labeled text of a record, as a link if it has a URL, and with a button that copies it."""
 
     label: str
     text: str | SafeString
@@ -38,18 +42,8 @@ class Fact(NamedTuple):
 
 
 class Card(NamedTuple):
-    """A group of facts beside the timeline."""
-
     title: str
     facts: Sequence[Fact]
-
-
-class RecordLink(NamedTuple):
-    """A button that leads to another page. Without an address the user has no such button."""
-
-    label: str
-    url: Callable[[HttpRequest, Any], str]
-    key: str = ""
 
 
 class RecordButton(NamedTuple):
@@ -64,57 +58,43 @@ class RecordButton(NamedTuple):
     is_danger: bool = False
 
 
+Action: TypeAlias = Any  # a function that `object_action` has made
+CardBuilder: TypeAlias = Callable[["RecordAdmin", HttpRequest, Any], Card | None]
+Notice: TypeAlias = Callable[["RecordAdmin", HttpRequest, Any], SafeString | str]
+
+
 class RecordAdmin(TenantAdmin):
-    """Base of the pages of records. A new row has the form only."""
+    """Base of the pages of records, which have custom fields. A new row has the form only."""
 
     change_form_template, object_history_template = "admin/record.html", "admin/record_history.html"
-    # The names of the buttons that are always visible, and their keys; the others are under "More".
-    main_buttons: ClassVar[dict[str, str]] = {}
-    status_button = ""  # the button that the badge opens
-    notice_buttons: ClassVar[tuple[str, ...]] = ()  # those that a notice has, and "More" doesn't repeat
-    sources: ClassVar[tuple[TimelineSource, ...]] = ()
-    links: ClassVar[tuple[RecordLink, ...]] = ()
-    cards: ClassVar[tuple[Callable[[HttpRequest, Any], Card | None], ...]] = ()
-    notices: ClassVar[tuple[Callable[[HttpRequest, Any], SafeString | str], ...]] = ()
+    form = CustomValuesForm
+    entity: ClassVar[CustomField.Entity]
+    status_button: ClassVar[Action]  # the badge opens it
+    notices: ClassVar[Sequence[Notice]] = ()
+    notice_buttons: ClassVar[Sequence[Action]] = ()  # are inside a notice
+    links: ClassVar[Sequence[Callable[[HttpRequest, Any], RecordButton | None]]] = ()
+    main_buttons: ClassVar[dict[Action, str]]  # with their keys
+    more_buttons: ClassVar[Sequence[Action]]
+    sources: ClassVar[Sequence[TimelineSource]]
+    cards: ClassVar[Sequence[CardBuilder]]
 
-    @classmethod
-    def register_source(
-        cls,
-        kind: str,
-        label: str,
-        query: TimelineQuery,
-        *,
-        is_allowed: Callable[[HttpRequest, Any], bool] = lambda request, row: True,
-    ) -> None:
-        """Show entries of this kind in the timeline, to those who are allowed to see them."""
-        cls.sources = (*cls.sources, TimelineSource(kind, label, query, is_allowed))
+    def get_urls(self) -> list[URLPattern]:
+        actions = [self.status_button, *self.notice_buttons, *self.main_buttons, *self.more_buttons]
+        return [*(self.action_url(action) for action in actions), *super().get_urls()]
 
-    @classmethod
-    def register_link(cls, link: RecordLink) -> None:
-        """Show a link among the buttons."""
-        cls.links = (*cls.links, link)
-
-    @classmethod
-    def register_card(cls, card: Callable[[HttpRequest, Any], Card | None]) -> None:
-        """Show a card beside the timeline; `card(request, row)` may return None."""
-        cls.cards = (*cls.cards, card)
-
-    @classmethod
-    def register_notice(cls, notice: Callable[[HttpRequest, Any], SafeString | str]) -> None:
-        """Show a notice above the facts; `notice(request, row)` returns HTML, or nothing."""
-        cls.notices = (*cls.notices, notice)
+    def action_url(self, action: Action) -> URLPattern:
+        name = action.button.name
+        view = self.admin_site.admin_view(partial(action, self))
+        return path(f"<path:object_id>/{name}/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_{name}")
 
     def record_title(self, row: AnyRow) -> str:
-        """Return the heading of the page."""
         return str(row)
 
     def record_badge(self, row: AnyRow) -> SafeString | str:
-        """Return the label of the row's status as HTML."""
-        return ""
+        raise NotImplementedError
 
-    def record_facts(self, request: HttpRequest, row: AnyRow) -> Sequence[Fact]:
-        """Return the facts below the heading."""
-        return ()
+    def record_facts(self, row: AnyRow) -> Sequence[Fact]:
+        raise NotImplementedError
 
     def render_change_form(
         self,
@@ -125,7 +105,6 @@ class RecordAdmin(TenantAdmin):
         form_url: str = "",
         obj: AnyRow | None = None,
     ) -> HttpResponse:
-        """Add the record to the page of an existing row."""
         context["show_save_and_add_another"] = context["show_save_and_continue"] = False
         if obj is not None:
             context["record"] = self.record_context(request, obj)
@@ -134,53 +113,42 @@ class RecordAdmin(TenantAdmin):
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def response_post_save_change(self, request: HttpRequest, obj: AnyRow) -> HttpResponse:
-        """Show the record after saving it."""
         return redirect(row_url(obj))
 
     response_post_save_add = response_post_save_change
 
     def record_context(self, request: HttpRequest, row: AnyRow) -> dict[str, object]:
-        """Return what the template shows above the form."""
-        buttons = self.action_buttons(request, row)
-        status_button = buttons.pop(self.status_button, None)
-        for name in self.notice_buttons:
-            buttons.pop(name, None)
-        links = [RecordButton(link.label, url, link.key) for link in self.links if (url := link.url(request, row))]
+        links, more = (link(request, row) for link in self.links), self.offered(request, row, self.more_buttons)
         return {
             "title": self.record_title(row),
             "badge": self.record_badge(row),
-            "status_button": status_button,
-            "facts": self.record_facts(request, row),
-            "notices": [html for notice in self.notices if (html := notice(request, row))],
-            "main": [*links, *(buttons.pop(name) for name in self.main_buttons if name in buttons)],
-            "more": list(buttons.values()),
+            "status_button": next(iter(self.open_buttons(request, row, {self.status_button: ""})), None),
+            "notices": [html for notice in self.notices if (html := notice(self, request, row))],
+            "facts": self.record_facts(row),
+            "main": [*filter(None, links), *self.open_buttons(request, row, self.main_buttons)],
+            "more": [RecordButton(button.label, button.url(row), is_danger=button.danger) for button in more],
             "timeline": self.timeline(request, row),
-            "cards": [card for build in self.cards if (card := build(request, row))],
+            "cards": [card for build in self.cards if (card := build(self, request, row))],
             "can_edit": self.has_change_permission(request, row),
         }
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Return no buttons for Unfold's header: the record has its own."""
-        return []
+    def offered(self, request: HttpRequest, row: AnyRow, actions: Iterable[Action]) -> list[ObjectAction]:
+        return [action.button for action in actions if action.button.is_offered(self, request, row)]
 
-    def action_buttons(self, request: HttpRequest, row: AnyRow) -> dict[str, RecordButton]:
-        """Return the buttons that the row has for the user, by their names; the main ones with their forms."""
-        buttons: dict[str, RecordButton] = {}
-        for name in self.actions_detail:
-            action: ObjectAction = getattr(self, name).button
-            if not (action.is_allowed(self, request, row) and action.is_possible(row)):
-                continue
-            is_open_here = name in self.main_buttons or name == self.status_button
-            buttons[name] = RecordButton(
-                action.label,
-                reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_{name}", args=[quote(row.pk)]),
-                self.main_buttons.get(name, ""),
-                question=action.question_about(row) if is_open_here else "",
-                form=action.form(subject=row, request=request, auto_id=f"{name}_%s") if is_open_here else None,
-                state=str(action.once(row)) if action.once else None,
-                is_danger=action.danger,
+    def open_buttons(self, request: HttpRequest, row: AnyRow, keys: dict[Action, str]) -> list[RecordButton]:
+        return [
+            RecordButton(
+                button.label,
+                button.url(row),
+                key,
+                question=button.question_about(row),
+                form=button.form(subject=row, request=request, auto_id=f"{button.name}_%s"),
+                state=str(button.once(row)) if button.once else None,
+                is_danger=button.danger,
             )
-        return buttons
+            for action, key in keys.items()
+            for button in self.offered(request, row, [action])
+        ]
 
     def timeline(self, request: HttpRequest, row: AnyRow) -> Timeline:
         """Return the page of the timeline that the address asks for. Raises BadRequest for an invalid one."""
@@ -189,9 +157,7 @@ class RecordAdmin(TenantAdmin):
         kind, cursor = request.GET.get("kind", ""), parse_cursor(request.GET.get("older", ""))
         if kind and kind not in kinds:
             raise BadRequest("The timeline has no such kind.")
-        entries = [
-            entry for source in sources if kind in ("", source.kind) for entry in source.query(request, row, cursor)
-        ]
+        entries = [entry for source in sources if kind in ("", source.kind) for entry in source.query(row, cursor)]
         return page_of(entries, kinds, kind, cursor)
 
     def history_view(
@@ -207,5 +173,27 @@ class RecordAdmin(TenantAdmin):
         return super().history_view(request, object_id, context)
 
     def change_entries(self, row: AnyRow, changes: list[Any]) -> list[TimelineEntry]:
-        """Return the entries of the History page about these changes."""
         return [change_entry("changes", change, self.model) for change in changes]
+
+    def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
+        """Return the organization's custom fields, or none for users who may only view the page."""
+        organization: Organization | None = obj.organization if obj else self.chosen_organization(request)
+        may_write = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
+        if organization is None or not may_write:
+            return []
+        return list(CustomField.objects.of(organization).filter(entity=self.entity).order_by("position", "key"))
+
+    def get_fieldsets(self, request: HttpRequest, obj: TenantModel | None = None) -> Fieldsets:
+        groups: Fieldsets = list(super().get_fieldsets(request, obj))
+        names = [form_field_name(field.pk) for field in self.custom_fields(request, obj)]
+        return [*groups, ("Custom fields", {"fields": names})] if names else groups
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        fields = self.custom_fields(request, obj)
+        values = obj.custom_values if obj else {}
+        form_fields = {
+            form_field_name(field.pk): build_form_field(field, values.get(str(field.pk))) for field in fields
+        }
+        base = self.form if obj else self.add_form or self.form
+        kwargs["form"] = type(base.__name__, (base,), {"custom_fields": fields, **form_fields})
+        return super().get_form(request, obj, change=change, **kwargs)

@@ -1,4 +1,4 @@
-"""The timeline of a record: pages of what happened, from several sources, newest first, and changes in words."""
+"""The timeline of a record: pages of events from several sources, newest first, and changes in words."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ FIELD_NAMES = {"appointment_event_type": "event_type", "appointment_type": "", "
 
 
 class Detail(NamedTuple):
-    """A line below an entry of the timeline: a value, and of a change also what it was before."""
+    """A value below an entry of the timeline; that of a change also says what it was before."""
 
     label: str
     text: str
@@ -34,9 +34,9 @@ class Detail(NamedTuple):
 
 
 class TimelineEntry(NamedTuple):
-    """One thing that happened: what, who and when. `id` is the row's, and orders entries of the same time.
+    """An event in a record's history. `id` is the row's, and orders entries of the same time.
 
-    `body` is a text that somebody wrote. Changes in `details` are always visible, other details are folded.
+    `body` is a note's text. Changes in `details` are always visible, other details are folded.
     """
 
     at: datetime
@@ -50,28 +50,27 @@ class TimelineEntry(NamedTuple):
 
     @property
     def folded(self) -> list[Detail]:
-        """The details that are no changes."""
         return [detail for detail in self.details if detail.before is None]
 
 
 class Cursor(NamedTuple):
-    """The place in a timeline after which a page begins: its last entry that is newer."""
+    """The last entry of the page before."""
 
     at: datetime
     id: UUID
 
 
 # Returns the newest entries about a record that are older than the cursor: at most `PAGE` + 1, as `newest` limits them.
-TimelineQuery: TypeAlias = Callable[[HttpRequest, Any, Cursor | None], Iterable[TimelineEntry]]
+TimelineQuery: TypeAlias = Callable[[Any, Cursor | None], Iterable[TimelineEntry]]
 
 
 class TimelineSource(NamedTuple):
-    """Where entries come from. Several sources may have one kind, which people can filter by."""
+    """A query for entries. Several sources may have one kind, which people can filter by."""
 
     kind: str
     label: str
     query: TimelineQuery
-    is_allowed: Callable[[HttpRequest, Any], bool]
+    is_allowed: Callable[[HttpRequest, Any], bool] = lambda request, row: True
 
 
 class Timeline(NamedTuple):
@@ -98,7 +97,7 @@ def parse_cursor(text: str) -> Cursor | None:
 def newest(rows: QuerySet[Any], cursor: Cursor | None) -> QuerySet[Any]:
     """Return the newest rows that are older than the cursor, one more than a page has."""
     if cursor:
-        # The second condition follows from the first. It tells PostgreSQL where to begin in the index.
+        # The second condition follows from the first. With it, PostgreSQL begins there in the index.
         is_older = Q(created_at__lt=cursor.at) | Q(created_at=cursor.at, id__lt=cursor.id)
         rows = rows.filter(is_older, created_at__lte=cursor.at)
     return rows.order_by("-created_at", "-id")[: PAGE + 1]
@@ -133,7 +132,6 @@ def shorten(text: str) -> str:
 
 
 def fields_without(*names: str) -> Func:
-    """Return the expression for the changed fields of a change without these."""
     template = "(%(expressions)s::text[])"
     return Func(F("fields"), Value([*names]), template=template, arg_joiner=" - ", output_field=JSONField())
 
@@ -159,7 +157,6 @@ def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, curs
 
 
 def when(at: datetime) -> str:
-    """Return a time with its weekday, in the current time zone."""
     return date_format(timezone.localtime(at), "DATETIME_FORMAT")
 
 
@@ -180,7 +177,6 @@ def change_entry(
 
 
 def lowered(label: str) -> str:
-    """Return the label as it is written inside a sentence."""
     return label if label[1:2].isupper() else label[:1].lower() + label[1:]
 
 
@@ -193,12 +189,11 @@ def describe_changes(model: type[Model], fields: dict[str, list[Any]]) -> list[D
         elif field := FIELD_NAMES.get(name, name):
             column: Any = next((column for column in model._meta.concrete_fields if column.name == field), None)
             label = str(getattr(column, "verbose_name", "") or field.replace("_", " "))
-            details.append(Detail(label[:1].upper() + label[1:], shown(column, after), shown(column, before)))
+            details.append(Detail(label[:1].upper() + label[1:], display(column, after), display(column, before)))
     return sorted(details, key=lambda detail: detail.label)
 
 
 def describe_custom_fields(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[Detail]:
-    """Return the custom fields whose values differ."""
     old = {field["id"]: field["value"] for field in before}
     return [
         Detail(str(field["label"]), plain(field["value"]), plain(old.get(field["id"])))
@@ -207,8 +202,8 @@ def describe_custom_fields(before: list[dict[str, Any]], after: list[dict[str, A
     ]
 
 
-def shown(column: Any, value: Any) -> str:  # any field, and any JSON
-    """Return a value of the column, as the API shows it, as people read it."""
+def display(column: Any, value: Any) -> str:  # any field, and any JSON
+    """Format an API value of the column for people."""
     if isinstance(value, str) and value and isinstance(column, DateTimeField):
         return when(datetime.fromisoformat(value))
     if isinstance(value, str) and getattr(column, "flatchoices", None):
@@ -217,7 +212,7 @@ def shown(column: Any, value: Any) -> str:  # any field, and any JSON
 
 
 def plain(value: Any) -> str:  # any JSON
-    """Return a JSON value as text: of an object its name."""
+    """Format a JSON value for people: of an object its name."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):

@@ -236,7 +236,7 @@ def test_an_outcome_that_somebody_else_has_set_meanwhile_is_not_overwritten(week
     response = mia.post(url, fields)
 
     assert response.url == "/admin/?who=team&days=7"
-    assert "somebody has changed this since you opened the page" in shown_messages(response)[-1]
+    assert "someone has changed this since you opened the page" in shown_messages(response)[-1]
     assert Appointment.objects.of(week.organization).get(lead__first_name="Ended").outcome == week.status("LOST")
 
 

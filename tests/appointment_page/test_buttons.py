@@ -70,7 +70,7 @@ def test_an_outcome_moves_the_lead_too_unless_it_is_left_as_it_is(mia: Client, a
     assert reloaded(appointment).outcome.role == "WON"
     assert reloaded(appointment.lead).status.role == "WON"
     assert events_of(organization).count("lead.status_changed") == 1
-    assert shown_messages(response)[-1] == "The outcome is Won. The lead's status is Won. Nobody is notified."
+    assert shown_messages(response)[-1] == "The outcome is Won. The lead's status is Won. No one is notified."
 
 
 def test_outcome_and_lead_are_changed_together_or_not_at_all(mia: Client, appointment: Appointment):
@@ -178,7 +178,7 @@ def test_a_suggestion_that_was_replaced_is_not_accepted(mia: Client, appointment
 
     response = mia.post(url, form)
 
-    assert "somebody has changed this since you opened the page" in shown_messages(response)[-1]
+    assert "someone has changed this since you opened the page" in shown_messages(response)[-1]
     assert reloaded(appointment).outcome.role == "APPOINTMENT_BOOKED"
 
 
@@ -196,7 +196,7 @@ def test_a_click_after_somebody_elses_change_is_refused(mia: Client, appointment
     response = mia.post(url, form)
 
     assert response.url == admin_url(Appointment, "change", appointment.pk)
-    assert "somebody has changed this since you opened the page" in shown_messages(response)[-1]
+    assert "someone has changed this since you opened the page" in shown_messages(response)[-1]
     assert snapshot_of(organization) == before
 
 
@@ -260,7 +260,7 @@ def test_a_button_says_who_will_be_told(
     if name != "cancel":  # its question begins with "Cancel this appointment?"
         assert shown_messages(response)[-1].endswith(said)
     assert [first for first in ("Hana", "Olga", "Sam") if first in said] == names
-    assert ("Nobody is notified." in said) == (not names)
+    assert ("No one is notified." in said) == (not names)
     assert ("invitation" in said or "cancellation" in said) == (bool(names) and case != "provider")
     slack = Notification.objects.of(organization).exclude(pk__in=known).filter(medium="SLACK").exists()
     assert ("Slack gets a message" in said) == slack

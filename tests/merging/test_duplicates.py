@@ -211,7 +211,7 @@ def test_the_page_says_what_moves_and_warns(api: ApiClient, owner: Client, organ
         "neither mailbox, nor phone, nor full name",
         "Their phones differ",
         "Both have an upcoming appointment",
-        "No webhook endpoint hears of it",
+        "No webhook endpoint receives it",
     ):
         assert words in text
 

@@ -1,0 +1,60 @@
+"""The page of custom fields of leads and appointments."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from leads.models import CustomField
+from leads.services import delete_custom_field, save_custom_field
+from organizations.permissions import Area
+from staff.toolkit.tenant import TenantAdmin, TenantForm
+
+
+class CustomFieldForm(TenantForm):
+    constraint_messages = {"one_custom_field_per_key": ("key", "Another custom field has this key.")}
+
+    options = forms.CharField(
+        required=False, widget=UnfoldAdminTextareaWidget, help_text="Only for the type Choice: one option per line."
+    )
+
+    class Meta:
+        model = CustomField
+        fields = ()
+        help_texts = {"key": "The name that integrations use.", "label": "The name that people see."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["options"] = "\n".join(self.instance.options)
+
+    def clean_options(self) -> list[str]:
+        options = [line.strip() for line in self.cleaned_data["options"].splitlines()]
+        if any(len(option) > 255 for option in options):
+            raise forms.ValidationError("An option can have at most 255 characters.")
+        return list(dict.fromkeys(filter(None, options)))
+
+    def clean(self) -> dict[str, object]:
+        cleaned = super().clean() or self.cleaned_data
+        is_choice = cleaned.get("type", self.instance.type) == CustomField.Type.SELECT
+        if is_choice and not cleaned.get("options") and "options" not in self.errors:
+            self.add_error("options", "Enter at least one option.")
+        if not is_choice and cleaned.get("options"):
+            self.add_error("options", "Only a choice field can have options.")
+        return cleaned
+
+
+@admin.register(CustomField)
+class CustomFieldAdmin(TenantAdmin):
+    empty_text = "Add the questions that only your team asks, such as the size of a company."
+    area = Area.SETUP
+    can_delete = True
+    save_service = staticmethod(save_custom_field)
+    delete_service = staticmethod(delete_custom_field)
+    service_argument = "field"
+    form = CustomFieldForm
+    list_display = ("label", "key", "entity", "type", "position")
+    list_filter = ("entity", "type")
+    search_fields = ("label", "key")
+    fields = (("entity", "type"), "label", "key", "options", "position")
+    readonly_fields = ("entity", "type", "key")  # stored values and integrations depend on them
