@@ -17,18 +17,18 @@ from organizations.actors import staff_actor
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import CAN_BE_NAMED, MemberRole, Membership
 from organizations.permissions import Area, current_user
-from staff.appointments.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from staff.appointments.forms import AppointmentForm, BookingForm
 from staff.appointments.record_page import AppointmentRecordAdmin
 from staff.appointments.schedule import render_other_appointments
-from staff.appointments.views import APPOINTMENT_VIEWS
 from staff.boards.appointments import AppointmentBoard
-from staff.boards.boards import to_uuid
-from staff.calendar.calendar import CALENDAR
+from staff.boards.moves import to_uuid
+from staff.calendar.calendar import Calendar
+from staff.configuration.custom_fields import CustomFieldsExport
 from staff.configuration.statuses import status_column
-from staff.imports import ImportableAdmin
+from staff.imports import ImportButton
 from staff.leads.columns import contact
-from staff.leads.search import LeadSearchAdmin
+from staff.leads.search import find_by_lead
+from staff.selections import APPOINTMENT_VIEWS, AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from staff.toolkit.actions import change_selected
 from staff.toolkit.base import computed_once
 from staff.toolkit.bulk import members, set_for_selected
@@ -36,6 +36,7 @@ from staff.toolkit.columns import when
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.forms import YEARS
+from staff.toolkit.views import TABLE
 from statuses.models import Board, Status
 
 NEW_MEMBER_EFFECTS = (
@@ -55,13 +56,12 @@ def read_time(text: str) -> datetime | None:
 
 
 @admin.register(Appointment)
-class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, AppointmentRecordAdmin):
+class AppointmentAdmin(AppointmentRecordAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
     area = Area.WORK
     own_rows = staticmethod(conditions.is_open_to)
-    import_kind = ImportKind.APPOINTMENTS
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm
     add_form = BookingForm
@@ -91,33 +91,37 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Appoi
         ("created_at", DayRangeFilter),
     )
     views = APPOINTMENT_VIEWS
-    layouts = (*AppointmentBoard.layouts, CALENDAR)
+    layouts = (TABLE, AppointmentBoard(), Calendar())
     lookups_of_links = ("lead__id__exact", "utm_campaign__exact", "utm_campaign__isnull")  # the latter: reports
+    find_rows = staticmethod(find_by_lead)
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by name, e-mail, phone or reference"
-    export_columns = (
-        Column("schedule_time", "Time", "schedule_time", is_time=True),
-        Column("lead_email", "Lead e-mail", "lead__email"),
-        Column("lead_first_name", "Lead first name", "lead__first_name"),
-        Column("lead_last_name", "Lead last name", "lead__last_name"),
-        Column("lead_phone", "Lead phone", "lead__phone_e164"),
-        Column("event_type", "Event type", "event_type__name"),
-        Column("call_category", "Call category", "call_category", labels(CallCategory.choices)),
-        Column("outcome", "Outcome", "outcome__name"),
-        Column("no_show", "No-show", "no_show", yes_or_no),
-        *member_columns("host", "Host"),
-        *member_columns("setter", "Setter"),
-        *member_columns("triager", "Triager"),
-        Column("meeting_url", "Meeting URL", "meeting_url"),
-        Column("recording_url", "Recording URL", "recording_url"),
-        Column("external_reference", "Reference", "external_reference"),
-        Column("source", "Booked with", "source", labels(AppointmentSource.choices)),
-        Column("first_source", "First source", "first_source__name"),
-        Column("last_source", "Last source", "last_source__name"),
-        *(Column(name, name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
-        Column("created_at", "Created", "created_at", is_time=True),
-        Column("updated_at", "Updated", "updated_at", is_time=True),
-        Column("id", "ID", "id"),
+    buttons = (
+        ImportButton(ImportKind.APPOINTMENTS),
+        CustomFieldsExport(
+            Column("schedule_time", "Time", "schedule_time", is_time=True),
+            Column("lead_email", "Lead e-mail", "lead__email"),
+            Column("lead_first_name", "Lead first name", "lead__first_name"),
+            Column("lead_last_name", "Lead last name", "lead__last_name"),
+            Column("lead_phone", "Lead phone", "lead__phone_e164"),
+            Column("event_type", "Event type", "event_type__name"),
+            Column("call_category", "Call category", "call_category", labels(CallCategory.choices)),
+            Column("outcome", "Outcome", "outcome__name"),
+            Column("no_show", "No-show", "no_show", yes_or_no),
+            *member_columns("host", "Host"),
+            *member_columns("setter", "Setter"),
+            *member_columns("triager", "Triager"),
+            Column("meeting_url", "Meeting URL", "meeting_url"),
+            Column("recording_url", "Recording URL", "recording_url"),
+            Column("external_reference", "Reference", "external_reference"),
+            Column("source", "Booked with", "source", labels(AppointmentSource.choices)),
+            Column("first_source", "First source", "first_source__name"),
+            Column("last_source", "Last source", "last_source__name"),
+            *(Column(name, name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
+            Column("created_at", "Created", "created_at", is_time=True),
+            Column("updated_at", "Updated", "updated_at", is_time=True),
+            Column("id", "ID", "id"),
+        ),
     )
     autocomplete_fields = ("lead",)
     actions = ("set_outcome_selected", "set_setter_selected", "set_host_selected", "cancel_selected")

@@ -1,6 +1,6 @@
-"""Where appointments and free time stand in the calendar: pure functions of times, hosts and appointments.
+"""The positions of appointments and free times in the calendar: pure functions of times, hosts and appointments.
 
-The grid's rows are the hours that clocks show, so days of 23 and 25 hours have right rows, too: an hour that a clock
+The grid's rows are the hours that clocks show, so days of 23 and 25 hours are correct, too: an hour that a clock
 repeats has two rows, and one that it skips has none that day. Positions are counted in steps of five minutes.
 """
 
@@ -20,22 +20,20 @@ SHORTEST_BLOCK = 6  # steps, so that a short call can be read
 SHORTEST_GAP = timedelta(minutes=15)
 WORKING_HOURS = (8, 18)  # shown in any case
 HALF_HOUR = timedelta(minutes=30)  # clocks are moved by half an hour at least
-MAX_LANES = 8  # beside each other; more stand on top of each other
+MAX_LANES = 8  # beside each other; further blocks overlap
 
 
 @dataclass(frozen=True)
 class Span:
-    """A time from a start to an end, both in UTC."""
+    """A period; both ends are in UTC."""
 
     start: datetime
     end: datetime
 
     def overlaps(self, other: "Span") -> bool:
-        """Return whether the two have a time in common."""
         return self.start < other.end and other.start < self.end
 
     def within(self, other: "Span") -> "Span":
-        """Return the part that is in the other one."""
         return Span(max(self.start, other.start), min(self.end, other.end))
 
 
@@ -55,18 +53,16 @@ class Block:
 
     @property
     def position(self) -> str:
-        """Its position as names of CSS classes."""
         return f"{position_classes(self.top, self.height)} l{self.lane} w{self.lanes}"
 
     @property
     def is_canceled(self) -> bool:
-        """Whether it takes no time."""
         return is_canceled(self.appointment)
 
 
 @dataclass
 class Slot:
-    """A free time that can be booked; the first one of a gap names the whole gap."""
+    """A free time that can be booked; the first one of a gap shows the whole gap."""
 
     span: Span
     gap: Span
@@ -76,18 +72,16 @@ class Slot:
 
     @property
     def position(self) -> str:
-        """Its position as names of CSS classes."""
         return position_classes(self.top, self.height)
 
     @property
     def is_first(self) -> bool:
-        """Whether the gap begins here."""
         return self.span.start == self.gap.start
 
 
 @dataclass
 class Column:
-    """The day of a host, with what stands in it in the order of time; without a host, the unassigned appointments."""
+    """The day of a host, or of the appointments without one."""
 
     day: date
     host: object
@@ -97,7 +91,6 @@ class Column:
 
     @property
     def items(self) -> list[Block | Slot]:
-        """The blocks and the free times, in order."""
         items: list[Block | Slot] = [*self.blocks, *self.slots]
         return sorted(items, key=lambda item: (item.span.start, item.span.end))
 
@@ -110,7 +103,7 @@ class Grid:
     hours: list[tuple[int, int]]
 
     def position(self, at: datetime) -> int:
-        """Return how many steps after the first row this time is; before the first row, 0."""
+        """Return the number of steps from the first row to this time; 0 before the first row."""
         local = at.astimezone(self.zone)
         row = (local.hour, local.fold)
         index = bisect_left(self.hours, row)
@@ -120,34 +113,33 @@ class Grid:
 
     @property
     def labels(self) -> list[str]:
-        """What stands beside each row: its hour."""
+        """The rows' labels."""
         return [f"{hour:02}:00" + " again" * fold for hour, fold in self.hours]
 
     def line(self, at: datetime) -> str:
-        """Return the CSS classes of a line at this time, or an empty string if it isn't shown."""
-        is_shown = self.hours[0][0] <= at.astimezone(self.zone).hour <= self.hours[-1][0]
-        return position_classes(self.position(at), 0) if is_shown else ""
+        """Return the CSS classes of a line at this time, or an empty string if it is outside the grid."""
+        is_inside = self.hours[0][0] <= at.astimezone(self.zone).hour <= self.hours[-1][0]
+        return position_classes(self.position(at), 0) if is_inside else ""
 
     def window(self, day: date) -> Span:
-        """Return the shown time of a day."""
         first, last = self.hours[0][0], self.hours[-1][0] + 1
         return Span(self.at(day, first), self.at(day, last))
 
     def at(self, day: date, hour: int) -> datetime:
-        """Return when an hour of a day begins; hour 24 is the next day's first."""
+        """Return the beginning of an hour of a day; hour 24 is the next day's first."""
         local = datetime.combine(day + timedelta(days=hour // 24), time(hour % 24), self.zone)
         return local.astimezone(UTC)
 
 
 def build_grid(days: Sequence[date], zone: tzinfo, columns: Iterable[Column]) -> Grid:
-    """Return the rows for these days: the working hours, and all others in which there is an appointment."""
-    shown = set(range(*WORKING_HOURS))
+    """Return the rows for these days: the working hours, and those from the first to the last appointment."""
+    needed = set(range(*WORKING_HOURS))
     for column in columns:
         for block in column.blocks:
             first, last = block.span.start.astimezone(zone), (block.span.end - STEP).astimezone(zone)
-            shown |= {first.hour, last.hour}
+            needed |= {first.hour, last.hour}
     hours = {hour for day in days for hour in hours_of(day, zone)}
-    return Grid(zone, sorted(hour for hour in hours if min(shown) <= hour[0] <= max(shown)))
+    return Grid(zone, sorted(hour for hour in hours if min(needed) <= hour[0] <= max(needed)))
 
 
 def hours_of(day: date, zone: tzinfo) -> set[tuple[int, int]]:
@@ -159,7 +151,6 @@ def hours_of(day: date, zone: tzinfo) -> set[tuple[int, int]]:
 
 
 def day_span(day: date, zone: tzinfo) -> Span:
-    """Return the day from midnight to midnight."""
     period = Period(day, day, zone)
     return Span(period.start.astimezone(UTC), period.end.astimezone(UTC))
 
@@ -175,8 +166,8 @@ def blocks_of(appointments: Iterable[Appointment], matching: set[UUID], day: Spa
     return blocks
 
 
-def place(column: Column, grid: Grid) -> None:
-    """Set the position of all that stands in the column; blocks that overlap stand beside each other."""
+def lay_out(column: Column, grid: Grid) -> None:
+    """Set the positions of the column's items: overlapping blocks get lanes side by side."""
     for item in column.items:
         item.top = grid.position(item.span.start)
         # The end may be the next day's midnight, or an hour that this day doesn't have.
@@ -224,20 +215,18 @@ def hourly(gap: Span, zone: tzinfo) -> Iterator[Span]:
 
 
 def round_up(at: datetime) -> datetime:
-    """Return the next quarter of an hour."""
     floor = at.astimezone(UTC).replace(minute=at.minute // 15 * 15, second=0, microsecond=0)
     return floor if floor == at else floor + SHORTEST_GAP
 
 
 def position_classes(top: int, height: int) -> str:
-    """Return the names of the CSS classes that place something so many steps from the top, and so high.
+    """Return CSS classes for a position and a height in steps, because the pages have no inline styles.
 
-    Classes, because the pages have no inline styles; appointments/calendar.css has all of them.
+    appointments/calendar.css has all of them.
     """
     (h, m), (d, e) = divmod(top, STEPS_PER_HOUR), divmod(height, STEPS_PER_HOUR)
     return f"h{h} m{m} d{d} e{e}"
 
 
 def is_canceled(appointment: Appointment) -> bool:
-    """Return whether the appointment takes no time any more."""
     return appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED

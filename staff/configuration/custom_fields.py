@@ -17,7 +17,7 @@ from leads.models import CustomField
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import Organization
 from staff.toolkit.base import Fieldsets
-from staff.toolkit.export import Cell, Column, ExportAdmin, yes_or_no
+from staff.toolkit.export import Cell, Column, Export, yes_or_no
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.tenant import OptimisticLockForm
 
@@ -112,17 +112,20 @@ class CustomValuesForm(OptimisticLockForm):
         return any(name.startswith("custom_") for name in self.changed_data)
 
 
-class CustomFieldsAdmin(ExportAdmin, RecordAdmin):
+class CustomFieldsExport(Export):
+    """An export with a column for each custom field of the user's organizations."""
+
+    def columns_for(self, page: Any, request: HttpRequest) -> list[Column]:
+        fields = page.visible_rows(request, CustomField).filter(entity=page.entity).order_by("position", "key")
+        columns = super().columns_for(page, request)
+        return [*columns, *export_columns(list(fields), {column.header for column in columns})]
+
+
+class CustomFieldsAdmin(RecordAdmin):
     """Base admin for models with `custom_values`. The custom fields form the last group of the page."""
 
     form = CustomValuesForm
     entity: ClassVar[CustomField.Entity]
-
-    def get_export_columns(self, request: HttpRequest) -> list[Column]:
-        """Return the columns, with one for each custom field of the user's organizations."""
-        fields = self.visible_rows(request, CustomField).filter(entity=self.entity).order_by("position", "key")
-        columns = super().get_export_columns(request)
-        return [*columns, *export_columns(list(fields), {column.header for column in columns})]
 
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
         """Return the organization's custom fields, or none for users who may only view the page."""

@@ -32,7 +32,7 @@ from staff.toolkit.actions import change_selected, page_context, row_url
 from staff.toolkit.columns import two_lines
 from staff.toolkit.record import Card, Fact
 from staff.toolkit.tenant import TenantAdmin
-from staff.toolkit.views import View
+from staff.toolkit.views import ALL, View
 from webhooks.models import Endpoint
 
 
@@ -217,6 +217,7 @@ class PossibleDuplicateAdmin(TenantAdmin):
             empty="No two leads have the same mailbox, phone or full name. New leads are compared within minutes.",
         ),
         View("dismissed", "Not duplicates", lambda request, rows: rows.filter(is_dismissed=True)),
+        ALL,
     )
 
     def has_write_permission(self, request: HttpRequest, obj: PossibleDuplicate | None = None) -> bool:

@@ -20,13 +20,14 @@ from leads.services import add_lead, change_status, delete_custom_field, edit_le
 from organizations.actors import staff_actor
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
 from staff.boards.leads import LeadBoard
-from staff.configuration.custom_fields import CustomValuesForm
+from staff.configuration.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.configuration.statuses import status_column
-from staff.imports import ImportableAdmin
+from staff.imports import ImportButton
 from staff.leads.columns import contact, next_step
 from staff.leads.duplicates import duplicates_card, lead_urls
 from staff.leads.record import LeadRecordAdmin
-from staff.leads.search import LeadSearchAdmin
+from staff.leads.search import find_by_lead
+from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
 from staff.toolkit.actions import row_url
 from staff.toolkit.bulk import members, set_for_selected
 from staff.toolkit.columns import when
@@ -34,6 +35,7 @@ from staff.toolkit.export import Column, labels, member_columns
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.forms import accepted_email
 from staff.toolkit.tenant import TenantAdmin, TenantForm
+from staff.toolkit.views import TABLE
 from statuses.models import Board, Status
 
 LEAD_FIELDS = ["email", "first_name", "last_name", "setter", "status", "next_touch_point_at", "next_touch_point_type"]
@@ -97,12 +99,11 @@ class LeadForm(CustomValuesForm):
 
 
 @admin.register(Lead)
-class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, LeadRecordAdmin):
+class LeadAdmin(LeadRecordAdmin):
     """Leads. The apps that come later register what they know about them."""
 
     empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."
     area = Area.WORK
-    import_kind = ImportKind.LEADS
     entity = CustomField.Entity.LEAD
     form = LeadForm
     list_display = (
@@ -114,7 +115,12 @@ class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, LeadRecordAdmin):
         "last_source",
     )
     select_related = ("status", "setter__user", "last_source")
+    views = LEAD_VIEWS
+    layouts = (TABLE, LeadBoard())
     list_filter = (
+        LeadWorkFilter,
+        MyLeadsFilter,
+        LeftStatusFilter,
         "status",
         "setter",
         "first_source",
@@ -123,26 +129,32 @@ class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, LeadRecordAdmin):
         ("created_at", DayRangeFilter),
     )
     ordering = ("-updated_at", "-id")
-    reference_column = None
+    find_rows = staticmethod(find_by_lead)
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Search by name, e-mail or phone"
     actions = ("set_status_selected", "set_setter_selected")
-    export_columns = (
-        Column("email", "E-mail", "email"),
-        Column("first_name", "First name", "first_name"),
-        Column("last_name", "Last name", "last_name"),
-        Column("phone_e164", "Phone", "phone_e164"),
-        Column("status", "Status", "status__name"),
-        *member_columns("setter", "Setter"),
-        Column("first_source", "First source", "first_source__name"),
-        Column("last_source", "Last source", "last_source__name"),
-        Column(
-            "next_touch_point_type", "Next touch point type", "next_touch_point_type", labels(TouchPointType.choices)
+    buttons = (
+        ImportButton(ImportKind.LEADS),
+        CustomFieldsExport(
+            Column("email", "E-mail", "email"),
+            Column("first_name", "First name", "first_name"),
+            Column("last_name", "Last name", "last_name"),
+            Column("phone_e164", "Phone", "phone_e164"),
+            Column("status", "Status", "status__name"),
+            *member_columns("setter", "Setter"),
+            Column("first_source", "First source", "first_source__name"),
+            Column("last_source", "Last source", "last_source__name"),
+            Column(
+                "next_touch_point_type",
+                "Next touch point type",
+                "next_touch_point_type",
+                labels(TouchPointType.choices),
+            ),
+            Column("next_touch_point_at", "Next touch point at", "next_touch_point_at", is_time=True),
+            Column("created_at", "Created", "created_at", is_time=True),
+            Column("updated_at", "Updated", "updated_at", is_time=True),
+            Column("id", "ID", "id"),
         ),
-        Column("next_touch_point_at", "Next touch point at", "next_touch_point_at", is_time=True),
-        Column("created_at", "Created", "created_at", is_time=True),
-        Column("updated_at", "Updated", "updated_at", is_time=True),
-        Column("id", "ID", "id"),
     )
     readonly_fields = ("first_source", "last_source", "created_at", "updated_at")
     add_fieldsets = (

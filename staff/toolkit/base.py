@@ -33,7 +33,7 @@ from organizations.permissions import current_user
 from staff.toolkit import actions
 from staff.toolkit.actions import AnyRow
 from staff.toolkit.forms import ServiceForm, TimestampField, validate_year
-from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator, OfferedLookupsChangeList
+from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedChangeList, BoundedPaginator
 
 STATE_COLORS = {
     State.PENDING.label: "info",
@@ -95,7 +95,7 @@ class ServiceAdmin(ModelAdmin):
     empty_text = ""  # what to do for the first row
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return OfferedLookupsChangeList
+        return BoundedChangeList
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list. Raises BadRequest for invalid values and pages; Django would redirect to all rows."""
@@ -188,11 +188,6 @@ class ServiceAdmin(ModelAdmin):
         """Show another app's button, which `object_action` has made, on this page."""
         setattr(cls, action.__name__, action)
         cls.actions_detail = (*cls.actions_detail, action.__name__)
-
-    @classmethod
-    def register_filter(cls, *filters: type[admin.ListFilter]) -> None:
-        """Offer another app's filters above those of this list."""
-        cls.list_filter = (*filters, *cls.list_filter)
 
     def changeform_view(
         self,

@@ -1,4 +1,4 @@
-"""What the columns of lists show: times near now, and cells of two lines."""
+"""Cells of lists: times near now, and two lines."""
 
 from datetime import datetime, timedelta
 

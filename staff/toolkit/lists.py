@@ -1,6 +1,6 @@
-"""Lists of any number of rows: what they count, look up and sort is bounded."""
+"""Lists of any number of rows: counting, looking up and sorting are bounded."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.contrib.admin.views.main import ORDER_VAR
 from django.contrib.postgres.expressions import ArraySubquery
@@ -16,14 +16,6 @@ MAX_COUNT = 10_000  # rows that a list counts, shows page by page, and sorts wit
 MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
 
 
-class EmptyList(NamedTuple):
-    """What a list without rows says, and whether it has none at all: none that a filter, search or view hides."""
-
-    title: str
-    text: str
-    is_new: bool
-
-
 class BoundedCount(int):
     """A number of rows; beyond MAX_COUNT it only says that there are more."""
 
@@ -32,17 +24,15 @@ class BoundedCount(int):
 
 
 class BoundedPaginator(Paginator):
-    """Pages of at most MAX_COUNT rows, of which no more are counted: counting a large table takes seconds."""
+    """Pages of the first MAX_COUNT rows; no more are counted, because counting a large table takes seconds."""
 
     @cached_property
     def count(self) -> int:
-        """Return the number of rows, up to one more than MAX_COUNT."""
         rows: Any = self.object_list
         return BoundedCount(rows.order_by()[: MAX_COUNT + 1].count())
 
     @cached_property
     def num_pages(self) -> int:
-        """Return the number of pages that can be opened."""
         return max(1, -(-min(self.count, MAX_COUNT) // self.per_page))
 
     def page(self, number: int | str) -> "Page[Any]":
@@ -51,36 +41,37 @@ class BoundedPaginator(Paginator):
         rows: Any = self.object_list
         ids: Any = page.object_list
         # An array, because the planner would join a subquery's rows with the others in an order that takes seconds.
-        is_shown = Func(
+        is_on_page = Func(
             F("pk"),
             ArraySubquery(ids.values("pk")),
             template="(%(expressions)s))",
             arg_joiner=" = ANY(",
             output_field=BooleanField(),
         )
-        page.object_list = rows.filter(is_shown)
+        page.object_list = rows.filter(is_on_page)
         return page
 
 
-class OfferedLookupsChangeList(ChangeList):
+class BoundedChangeList(ChangeList):
     """A list that executes only the lookups that its filters offer, and the orders that are fast.
 
     Django's own list executes any lookup on the table's columns, such as a regular expression that takes minutes. It
     also sorts any number of rows by any column.
     """
 
+    model_admin: Any  # a ServiceAdmin, whose module imports this one
     queryset: QuerySet[Any]
+    view: Any = None  # a `View`; its module imports this one
     is_too_large_to_sort = False
 
-    def empty(self) -> EmptyList:
-        """Return what the list says when it shows no rows."""
+    def empty(self) -> dict[str, object]:
+        """Return the text of a list without rows. `is_new`: there are none that a filter, search or view hides."""
         name = self.opts.verbose_name_plural
         if not self.root_queryset.exists():
-            return EmptyList(f"No {name} yet", self.model_admin.empty_text, is_new=True)
-        view = getattr(self, "view", None)
-        if view and view.empty and not self.query and not self.has_active_filters:
-            return EmptyList(f"No {name} here", view.empty, is_new=False)
-        return EmptyList(f"No {name} found", "None match the filters and the search.", is_new=False)
+            return {"title": f"No {name} yet", "text": self.model_admin.empty_text, "is_new": True}
+        if self.view and self.view.empty and not self.query and not self.has_active_filters:
+            return {"title": f"No {name} here", "text": self.view.empty}
+        return {"title": f"No {name} found", "text": "None match the filters and the search."}
 
     def get_filters(self, request: HttpRequest) -> tuple[Any, ...]:
         """Return Django's parse of the filters. Raises BadRequest if a parameter belongs to none of them."""

@@ -1,11 +1,11 @@
 """`TenantAdmin`: base of the admin pages of rows that belong to an organization.
 
-A user sees the rows of their organizations only: in lists, searches, filters, autocompletion, selects and histories,
-and also when they send another row's id by hand. A form always belongs to one organization; users of several
-organizations choose one before they add a row.
+Users see the rows of their organizations only: in lists, searches, filters, autocompletion, selects and histories, and
+when they send another row's id by hand. A form belongs to one organization; users of several organizations choose one
+before they add a row.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -14,7 +14,9 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey, ManyToManyField, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
+from django.urls import URLPattern
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
@@ -31,10 +33,11 @@ from organizations.permissions import (
     organizations_with_role,
     roles_by_organization,
 )
-from staff.toolkit.actions import AnyRow
-from staff.toolkit.base import Fieldsets
+from staff.toolkit import saved_views
+from staff.toolkit.actions import AnyPage, AnyRow
+from staff.toolkit.base import Fieldsets, ServiceAdmin
 from staff.toolkit.forms import ServiceForm
-from staff.toolkit.views import ListWithViews
+from staff.toolkit.views import TABLE, Layout, ListButton, View, ViewChangeList, show_list
 
 
 class TenantForm(ServiceForm):
@@ -53,7 +56,7 @@ class TenantForm(ServiceForm):
                 field.queryset = self.choices(name, field.queryset.model)
 
     def choices(self, name: str, model: type[Model]) -> QuerySet:
-        """Return the organization's rows that a field may refer to: of members those who can be chosen, or are now."""
+        """Return the organization's rows that a field may refer to; of members, the active ones and the present one."""
         rows = self.page.visible_rows(self.request, model).filter(organization=self.organization)
         if model is not Membership:
             return rows
@@ -85,7 +88,6 @@ class OptimisticLockForm(TenantForm):
 
     @staticmethod
     def version_of(row: Any) -> str:  # any model's
-        """Return what identifies the row's present state."""
         return isoformat_z(row.updated_at)
 
     def clean(self) -> dict[str, Any]:
@@ -149,16 +151,55 @@ class TenantRelatedFilter(RelatedDropdownFilter):
         return bool(self.used_parameters) or super().has_output()
 
 
-class TenantAdmin(ListWithViews):
-    """An admin page of tenant rows. `area` decides which roles may view and change them."""
+class TenantAdmin(ServiceAdmin):
+    """An admin page of tenant rows. `area` decides which roles may view and change them.
+
+    A list that is opened without parameters shows the first of its views.
+    """
 
     area: ClassVar[Area]
+    views: ClassVar[Sequence[View]] = ()  # the last one is ALL
+    layouts: ClassVar[Sequence[Layout]] = (TABLE,)
+    buttons: ClassVar[Sequence[ListButton]] = ()
+    column_values: ClassVar[Mapping[str, Any]] = {}  # annotations that columns show
+    # Finds rows by a search term, in place of Django's search: (page, request, rows, term) -> rows.
+    find_rows: Callable[[AnyPage, HttpRequest, QuerySet[Any], str], QuerySet[Any]] | None = None
+    change_list_template, list_before_template = "admin/list.html", "admin/list_views.html"
+    list_after_template = "statuses/board.html"  # empty unless the layout is a board
     form = TenantForm
     # Relations that a row's name, columns and buttons use. (Django's list_select_related is for lists only.)
     select_related: ClassVar[tuple[str, ...]] = ()
-    # The condition that a row is assigned to one of these memberships, or to nobody. In an area whose `write_own` names
-    # roles, they may write such rows only; without a condition, none.
+    # The condition that a row is assigned to one of these memberships, or unassigned. In an area whose `write_own`
+    # names roles, they may write such rows only; without a condition, none.
     own_rows: Callable[[QuerySet[Any]], Q] | None = None
+
+    class Media:
+        css: ClassVar[dict[str, list[str]]] = {"all": ["organizations/lists.css"]}
+
+    @property
+    def list_name(self) -> str:
+        """The name of the list's URL."""
+        return f"{self.opts.app_label}_{self.opts.model_name}_changelist"
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the page's URLs, with those of its layouts and buttons, and of the forms that save views."""
+        parts = [url for part in (*self.layouts, *self.buttons) for url in part.urls(self)]
+        return [*(saved_views.urls(self) if self.views else ()), *parts, *super().get_urls()]
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ViewChangeList]:
+        return ViewChangeList
+
+    def changelist_view(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
+        return show_list(self, request, super().changelist_view)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows that match. Raises BadRequest for a search that would be too expensive."""
+        found = super().get_search_results(request, queryset, search_term)
+        if self.find_rows is None or not search_term.strip():
+            return found
+        return self.find_rows(self, request, queryset, search_term), False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         """Return the rows that the user may view. All of Django's admin views start from it."""
@@ -179,7 +220,7 @@ class TenantAdmin(ListWithViews):
     def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
         """Return whether the user may write the row: by their role in its organization, or because it is their own.
 
-        Without a row, return whether they may write any. It is read once in a request.
+        Without a row, return whether they may write any.
         """
         permission = PERMISSIONS[self.area]
         if obj is None:
@@ -188,11 +229,12 @@ class TenantAdmin(ListWithViews):
             return True
         if not has_role(request, permission.write_own, obj.organization_id):
             return False
-        known: dict[object, bool] = request.__dict__.setdefault("own_rows", {})
+        # Kept for the request, because a page asks dozens of times.
+        answers: dict[object, bool] = request.__dict__.setdefault("own_rows", {})
         key = (self.model, obj.pk)
-        if key not in known:
-            known[key] = self.writable_rows(request, self.model._default_manager.filter(pk=obj.pk)).exists()
-        return known[key]
+        if key not in answers:
+            answers[key] = self.writable_rows(request, self.model._default_manager.filter(pk=obj.pk)).exists()
+        return answers[key]
 
     def writable_rows(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Filter rows of this page's model to those that the user may write."""
@@ -216,8 +258,8 @@ class TenantAdmin(ListWithViews):
     def chosen_organization(self, request: HttpRequest) -> Organization | None:
         """Return the organization of a new row: the one in the URL, or else the only one in which the user may add it.
 
-        Returns None if the user has to choose one. Raises Http404 if the user may not add rows in the one in the URL:
-        another one in its place would get a row that was meant for somebody else.
+        Returns None if the user has to choose one. Raises Http404 if the user may not add rows in the one in the URL,
+        so that another organization never gets a row that was meant for it.
         """
         candidates = list(organizations_with_role(request, PERMISSIONS[self.area].add))
         named = request.GET.get("organization")
@@ -232,18 +274,14 @@ class TenantAdmin(ListWithViews):
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
         """Show the add form; before it, let users of several organizations choose one."""
-        if self.has_add_permission(request) and self.chosen_organization(request) is None:
-            return self.ask_for_organization(request)
-        return super().add_view(request, form_url, extra_context)
-
-    def ask_for_organization(self, request: HttpRequest) -> HttpResponse:
-        """Return the page that asks for the new row's organization."""
+        if not self.has_add_permission(request) or self.chosen_organization(request):
+            return super().add_view(request, form_url, extra_context)
         context = {
             **self.admin_site.each_context(request),
             "title": f"Add {self.opts.verbose_name}",
             "opts": self.opts,
             "form": ChooseOrganizationForm(organizations_with_role(request, PERMISSIONS[self.area].add)),
-            # Sent on with the choice, because they may prefill the add form.
+            # Sent with the choice, because they may prefill the add form.
             "parameters": [(name, value) for name, value in request.GET.items() if name != "organization"],
         }
         return TemplateResponse(request, "admin/choose_organization.html", context)
@@ -268,7 +306,6 @@ class TenantAdmin(ListWithViews):
     def formfield_for_manytomany(
         self, db_field: ManyToManyField, request: HttpRequest, **kwargs: Any
     ) -> forms.ModelMultipleChoiceField | None:
-        """Return a multiple choice without rows, as above."""
         kwargs["queryset"] = db_field.remote_field.model._default_manager.none()
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 

@@ -50,11 +50,14 @@ SHEET_END = "</sheetData></worksheet>"
 
 
 def write_xlsx(file: IO[bytes], title: str, header: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Write the table to the file. `title` names the sheet: at most 31 letters, digits, spaces or hyphens."""
+    """Write the table to the file. Its cells have types, so no text can become a formula.
+
+    `title` names the sheet: at most 31 letters, digits, spaces or hyphens.
+    """
     parts = {
         "[Content_Types].xml": CONTENT_TYPES,
         "_rels/.rels": PARTS,
-        "xl/workbook.xml": WORKBOOK % escape(title),
+        "xl/workbook.xml": WORKBOOK % escape(title.capitalize()),
         "xl/_rels/workbook.xml.rels": WORKBOOK_PARTS,
         "xl/styles.xml": STYLES,
     }
@@ -70,7 +73,6 @@ def write_xlsx(file: IO[bytes], title: str, header: Sequence[str], rows: Iterabl
 
 
 def row_xml(values: Iterable[Any], style: str = "") -> str:
-    """Return a row of the sheet."""
     return f"<row>{''.join([cell_xml(value, style) for value in values])}</row>"
 
 
