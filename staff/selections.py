@@ -3,6 +3,7 @@
 A view is a tab above the list (docs/staff.md). A filter's parameters are in links of the home page and of reports.
 """
 
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -34,7 +35,6 @@ def own_memberships(request: HttpRequest) -> list[UUID]:
 
 
 def status_ids(request: HttpRequest, *roles: StatusRole) -> list[UUID]:
-    """Return the ids of the statuses with one of the roles, of the user's organizations."""
     statuses = filter_by_role(request, ALL_ROLES, Status.unscoped.filter(role__in=roles))
     return list(statuses.values_list("pk", flat=True))
 
@@ -46,28 +46,19 @@ def day_of(at: datetime, word: str = "today") -> reports.Period:
 
 
 class MineFilter(ChoiceFilter):
-    """Base of the filters by the user's own rows; `belongs_to(members)` is their condition."""
-
     title, parameter_name = "person", "whose"
     options = [("me", "Mine")]
+    belongs_to: Callable[[list[UUID]], Q]  # the condition that a row is one of these members'
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
         return rows.filter(self.belongs_to(own_memberships(request)))
 
-    def belongs_to(self, members: list[UUID]) -> Q:
-        raise NotImplementedError
-
 
 class MyAppointmentsFilter(MineFilter):
-    """Appointments with the user as host, setter or triager."""
-
-    def belongs_to(self, members: list[UUID]) -> Q:
-        return conditions.takes_part(members)
+    belongs_to = staticmethod(conditions.takes_part)
 
 
 class AppointmentWorkFilter(ChoiceFilter):
-    """Appointments that are to be held, or whose outcome is to be entered."""
-
     title, parameter_name = "to do", "work"
     options = [
         ("today", "Today, not over yet"),
@@ -85,8 +76,6 @@ class AppointmentWorkFilter(ChoiceFilter):
 
 
 class ResultFilter(ChoiceFilter):
-    """Appointments by their present result, as the home page counts them."""
-
     title, parameter_name, options = "result", "result", conditions.Result.choices
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
@@ -110,7 +99,6 @@ def past(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointm
 
 
 def mine(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:
-    """Return the user's appointments from today on."""
     own = rows.filter(conditions.takes_part(own_memberships(request)))
     return own.filter(schedule_time__gte=day_of(now()).start)
 
@@ -126,15 +114,10 @@ APPOINTMENT_VIEWS = (
 
 
 class MyLeadsFilter(MineFilter):
-    """Leads with the user as setter, or with an appointment of the user's."""
-
-    def belongs_to(self, members: list[UUID]) -> Q:
-        return conditions.is_followed_by(members)
+    belongs_to = staticmethod(conditions.is_followed_by)
 
 
 class LeadWorkFilter(ChoiceFilter):
-    """Leads to be contacted by the end of today."""
-
     title, parameter_name, options = "to do", "work", [("follow_up", "Follow-up due")]
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
@@ -202,14 +185,10 @@ class MyOptInsFilter(MineFilter):
     """Opt-ins whose lead has the user, or no one, as setter."""
 
     options = [("me", "Mine and unassigned")]
-
-    def belongs_to(self, members: list[UUID]) -> Q:
-        return conditions.is_called_by(members)
+    belongs_to = staticmethod(conditions.is_called_by)
 
 
 class StageFilter(ChoiceFilter):
-    """Opt-ins by their present stage of the funnel."""
-
     title, parameter_name, options = "stage", "stage", conditions.Stage.choices
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
@@ -219,7 +198,6 @@ class StageFilter(ChoiceFilter):
 
 
 def not_booked(request: HttpRequest, rows: QuerySet[OptIn]) -> QuerySet[OptIn]:
-    """Return the opt-ins of the last weeks whose lead has never had an appointment."""
     start = day_of(now()).start - timedelta(days=DAYS_TO_BOOK)
     return rows.filter(~HAS_APPOINTMENT, created_at__gte=start)
 

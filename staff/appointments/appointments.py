@@ -47,7 +47,7 @@ CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and
 
 
 def read_time(text: str) -> datetime | None:
-    """Return the time that a parameter means, or None if it isn't one of ours."""
+    """Return the time of a parameter, or None if it isn't one with a year of the API's."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -57,36 +57,19 @@ def read_time(text: str) -> datetime | None:
 
 @admin.register(Appointment)
 class AppointmentAdmin(AppointmentRecordAdmin):
-    """Appointments: booking, editing, rescheduling, canceling and notes."""
-
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
     area = Area.WORK
     own_rows = staticmethod(conditions.is_open_to)
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm
     add_form = BookingForm
-    list_display = (
-        "lead_contact",
-        "time",
-        "event_type",
-        "host",
-        "setter",
-        status_column("outcome", "Outcome"),
-    )
+    list_display = ("lead_contact", "time", "event_type", "host", "setter", status_column("outcome", "Outcome"))
     select_related = ("lead", "event_type", "host__user", "setter__user", "outcome")
     list_filter = (
         AppointmentWorkFilter,
         MyAppointmentsFilter,
         ResultFilter,
-        "outcome",
-        "call_category",
-        "event_type",
-        "host",
-        "setter",
-        "triager",
-        "last_source",
-        "source",
-        "no_show",
+        *("outcome", "call_category", "event_type", "host", "setter", "triager", "last_source", "source", "no_show"),
         ("schedule_time", DayRangeFilter),
         ("created_at", DayRangeFilter),
     )
@@ -99,84 +82,44 @@ class AppointmentAdmin(AppointmentRecordAdmin):
     buttons = (
         ImportButton(ImportKind.APPOINTMENTS),
         CustomFieldsExport(
-            Column("schedule_time", "Time", "schedule_time", is_time=True),
-            Column("lead_email", "Lead e-mail", "lead__email"),
-            Column("lead_first_name", "Lead first name", "lead__first_name"),
-            Column("lead_last_name", "Lead last name", "lead__last_name"),
-            Column("lead_phone", "Lead phone", "lead__phone_e164"),
-            Column("event_type", "Event type", "event_type__name"),
-            Column("call_category", "Call category", "call_category", labels(CallCategory.choices)),
-            Column("outcome", "Outcome", "outcome__name"),
-            Column("no_show", "No-show", "no_show", yes_or_no),
+            Column("Time", "schedule_time", is_time=True),
+            Column("Lead e-mail", "lead__email"),
+            Column("Lead first name", "lead__first_name"),
+            Column("Lead last name", "lead__last_name"),
+            Column("Lead phone", "lead__phone_e164"),
+            Column("Event type", "event_type__name"),
+            Column("Call category", "call_category", labels(CallCategory.choices)),
+            Column("Outcome", "outcome__name"),
+            Column("No-show", "no_show", yes_or_no),
             *member_columns("host", "Host"),
             *member_columns("setter", "Setter"),
             *member_columns("triager", "Triager"),
-            Column("meeting_url", "Meeting URL", "meeting_url"),
-            Column("recording_url", "Recording URL", "recording_url"),
-            Column("external_reference", "Reference", "external_reference"),
-            Column("source", "Booked with", "source", labels(AppointmentSource.choices)),
-            Column("first_source", "First source", "first_source__name"),
-            Column("last_source", "Last source", "last_source__name"),
-            *(Column(name, name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
-            Column("created_at", "Created", "created_at", is_time=True),
-            Column("updated_at", "Updated", "updated_at", is_time=True),
-            Column("id", "ID", "id"),
+            Column("Meeting URL", "meeting_url"),
+            Column("Recording URL", "recording_url"),
+            Column("Reference", "external_reference"),
+            Column("Booked with", "source", labels(AppointmentSource.choices)),
+            Column("First source", "first_source__name"),
+            Column("Last source", "last_source__name"),
+            *(Column(name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
+            Column("Created", "created_at", is_time=True),
+            Column("Updated", "updated_at", is_time=True),
+            Column("ID", "id"),
         ),
     )
     autocomplete_fields = ("lead",)
     actions = ("set_outcome_selected", "set_setter_selected", "set_host_selected", "cancel_selected")
-    readonly_fields = (
-        "lead",
-        "no_show",
-        "source",
-        "external_reference",
-        "first_source",
-        "last_source",
-        "created_at",
-        "updated_at",
-        *UTM_FIELDS,
-    )
+    origin = ("source", "external_reference", "first_source", "last_source", "created_at", "updated_at")
+    readonly_fields = ("lead", "no_show", *origin, *UTM_FIELDS)
+    participants = [("host", "setter", "triager"), "other_appointments", "book_anyway"]
+    call = ["lead", "schedule_time", ("outcome", "event_type", "call_category"), ("meeting_url", "recording_url")]
     fieldsets = (
-        (
-            None,
-            {
-                "fields": [
-                    "lead",
-                    "schedule_time",
-                    ("outcome", "event_type", "call_category"),
-                    ("meeting_url", "recording_url"),
-                ]
-            },
-        ),
-        ("Participants", {"fields": [("host", "setter", "triager"), "other_appointments", "book_anyway"]}),
-        (
-            "Origin",
-            {
-                "fields": [
-                    ("source", "external_reference"),
-                    ("first_source", "last_source"),
-                    tuple(UTM_FIELDS[:3]),
-                    tuple(UTM_FIELDS[3:]),
-                    ("created_at", "updated_at"),
-                ]
-            },
-        ),
+        (None, {"fields": call}),
+        ("Participants", {"fields": participants}),
+        ("Origin", {"fields": [origin[:2], origin[2:4], tuple(UTM_FIELDS[:3]), tuple(UTM_FIELDS[3:]), origin[4:]]}),
     )
     add_fieldsets = (
         ("Lead", {"fields": [("lead", "lead_email"), ("lead_first_name", "lead_last_name", "lead_phone")]}),
-        (
-            "Appointment",
-            {
-                "fields": [
-                    "schedule_time",
-                    ("event_type", "meeting_url"),
-                    ("host", "setter", "triager"),
-                    "other_appointments",
-                    "book_anyway",
-                    "notes",
-                ]
-            },
-        ),
+        ("Appointment", {"fields": ["schedule_time", ("event_type", "meeting_url"), *participants, "notes"]}),
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Appointment | None = None) -> list[str]:
@@ -203,18 +146,15 @@ class AppointmentAdmin(AppointmentRecordAdmin):
 
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, appointment: Appointment) -> str:
-        """Return the lead's name, e-mail and phone."""
         return contact(appointment.lead)
 
     @admin.display(description="Time", ordering="schedule_time")
     def time(self, appointment: Appointment) -> str:
-        """Return the time with its day."""
         return when(appointment.schedule_time)
 
     @admin.display(description="Other appointments")
     @computed_once
     def other_appointments(self, appointment: Appointment) -> str:
-        """Render the other appointments of the host and the lead on that day."""
         return render_other_appointments(appointment)
 
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
@@ -224,7 +164,6 @@ class AppointmentAdmin(AppointmentRecordAdmin):
     def save_model(
         self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool
     ) -> None:
-        """Book or change the appointment with the services."""
         actor = staff_actor(current_user(request))
         if isinstance(form, BookingForm):
             book(
@@ -245,7 +184,6 @@ class AppointmentAdmin(AppointmentRecordAdmin):
 
     @admin.action(description="Set the outcome of the selected appointments", permissions=["change"])
     def set_outcome_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
-        """Set the outcome of the selected appointments, after a page that asks for it."""
         actor = staff_actor(current_user(request))
         return set_for_selected(
             self,
@@ -262,16 +200,13 @@ class AppointmentAdmin(AppointmentRecordAdmin):
 
     @admin.action(description="Set the setter of the selected appointments", permissions=["change"])
     def set_setter_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
-        """Set the setter of the selected appointments, after a page that asks for them."""
         return self.set_member(request, rows, "setter")
 
     @admin.action(description="Set the host of the selected appointments", permissions=["change"])
     def set_host_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
-        """Set the host of the selected appointments, after a page that asks for them."""
         return self.set_member(request, rows, "host")
 
     def set_member(self, request: HttpRequest, rows: QuerySet[Appointment], role: str) -> HttpResponse | None:
-        """Set the host or the setter of the selected appointments."""
         actor = staff_actor(current_user(request))
         return set_for_selected(
             self,
@@ -288,7 +223,6 @@ class AppointmentAdmin(AppointmentRecordAdmin):
 
     @admin.action(description="Cancel the selected appointments", permissions=["change"])
     def cancel_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
-        """Cancel the selected appointments, after a confirmation page."""
         actor = staff_actor(current_user(request))
         return change_selected(
             self,

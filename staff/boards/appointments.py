@@ -22,7 +22,6 @@ class AppointmentBoard(BoardLayout):
         return str(row.lead)
 
     def card_lines(self, row: Appointment) -> list[str]:
-        """Return the time, what and with whom, and the source."""
         return [
             short_time(row.schedule_time),
             " · ".join(str(fact) for fact in (row.event_type, row.host) if fact),
@@ -38,6 +37,5 @@ class AppointmentBoard(BoardLayout):
         return reverse("admin:appointments_appointment_cancel", args=[row.pk]) if is_canceling else ""
 
     def confirmation_question(self, row: Appointment, status: Status) -> str:
-        """Return the list of recipients, or an empty text."""
         audience = preview_outcome(row, status)
         return describe(audience, row) if audience.members or audience.slack else ""

@@ -38,7 +38,6 @@ class BoardLayout(Layout):
     card_related: ClassVar[tuple[str, ...]] = ()  # relations that cards show and the list doesn't
 
     def card_lines(self, row: AnyRow) -> list[str]:
-        """Return the texts of a card below its title."""
         raise NotImplementedError
 
     def card_title(self, row: AnyRow) -> str:
@@ -67,7 +66,7 @@ class BoardLayout(Layout):
             return self.more_cards(page, request, cl, organization)
         columns = self.columns(page, request, cl, organization) if organization else []
         several = has_several_organizations(request)
-        context = {
+        context: dict[str, object] = {
             "board": columns,
             "board_organization": organization,
             "board_organizations": organizations_with_role(request, PERMISSIONS[page.area].view) if several else (),
@@ -109,7 +108,6 @@ class BoardLayout(Layout):
     def more_cards(
         self, page: AnyPage, request: HttpRequest, cl: ViewChangeList, organization: Organization | None
     ) -> HttpResponse:
-        """Return further cards of a column as HTML. Raises BadRequest."""
         key, offset = request.GET["column"], request.GET.get("offset", "0")
         if organization is None or not offset.isdecimal() or int(offset) >= cards.MAX_COUNT:
             raise BadRequest("The board has no such cards.")
@@ -121,7 +119,6 @@ class BoardLayout(Layout):
         return TemplateResponse(request, "statuses/board_cards.html", {"column": column, "cl": cl})
 
     def list_url(self, cl: ViewChangeList, status: Status | None) -> str:
-        """Return the address of the table with a column's rows."""
         names = [f"{self.status_field}__id__exact", f"{self.status_field}__isnull"]
         chosen = {names[0]: str(status.pk), names[1]: None} if status else {names[0]: None, names[1]: "True"}
         return cl.get_query_string({**chosen, "layout": None})
@@ -143,7 +140,6 @@ class BoardLayout(Layout):
             present = [by_id[id] for id in column.ids[: cards.PAGE_SIZE] if id in by_id]
             column.cards = [
                 Card(
-                    id=row.pk,
                     row=self.card_title(row),
                     url=row_url(row),
                     lines=[line for line in self.card_lines(row) if line],

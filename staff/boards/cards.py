@@ -28,7 +28,6 @@ class CountOf(Subquery):
 class Card:
     """A row on the board. `version` is its id and its status's, so that a move notices an earlier one."""
 
-    id: UUID
     row: str
     url: str
     lines: list[str]
@@ -39,7 +38,6 @@ class Card:
 
     @property
     def days(self) -> int:
-        """Whole days in the present status."""
         return max(0, (now() - self.since).days)
 
     @property

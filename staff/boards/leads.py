@@ -12,7 +12,6 @@ class LeadBoard(BoardLayout):
     board, status_field, history = Board.LEAD, "status", "status_changes"
 
     def card_lines(self, row: Lead) -> list[str]:
-        """Return the next touch point, phone or e-mail, and setter and source."""
         at, kind = row.next_touch_point_at, row.get_next_touch_point_type_display() or "Next"
         return [
             f"{kind}: {short_time(at)}" if at else "",

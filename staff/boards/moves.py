@@ -122,7 +122,6 @@ def sent_data(request: HttpRequest) -> QueryDict:
 
 
 def last_change(board: AnyBoard, row: AnyRow, title: str) -> str:
-    """Return the sentence that says who has moved the row where, and when."""
     change = getattr(row, board.history).select_related("to_status").order_by("-created_at", "-id").first()
     if change is None:
         return f"{title} has been moved by someone else meanwhile. Nothing was changed."
@@ -132,7 +131,6 @@ def last_change(board: AnyBoard, row: AnyRow, title: str) -> str:
 
 
 def board_url(model: type[Model], query_string: str) -> str:
-    """Return the address of the board with these parameters."""
     query = QueryDict(query_string, mutable=True)
     query["layout"] = "board"
     return f"{reverse(f'admin:{model._meta.app_label}_{model._meta.model_name}_changelist')}?{query.urlencode()}"

@@ -50,8 +50,6 @@ HOST, ORGANIZATION = "host__id__exact", "organization__id__exact"  # the list's 
 
 @dataclass(frozen=True)
 class CalendarPage:
-    """The values of the calendar's address."""
-
     request: HttpRequest
     organization: Organization
     organizations: list[Organization]
@@ -87,7 +85,6 @@ class CalendarPage:
 
     @property
     def links(self) -> dict[str, str]:
-        """The addresses of the calendar of another time or other hosts."""
         length = timedelta(days=len(self.days))
         return {
             "previous": self.url(day=self.first - length),
@@ -107,11 +104,6 @@ class CalendarPage:
         changed = ("day", "hosts", "p", HOST, ORGANIZATION)
         return [(name, str(value)) for name, value in self.request.GET.items() if name not in changed]
 
-    def booking_url(self, host: Membership, start: datetime) -> str:
-        """Return the address of the booking form with this host and time."""
-        values = {"organization": self.organization.pk, "host": host.pk, "schedule_time": isoformat_z(start)}
-        return f"{reverse('admin:appointments_appointment_add')}?{urlencode(values)}"
-
 
 @dataclass(frozen=True)
 class Hosts:
@@ -128,7 +120,6 @@ class Calendar(Layout):
     places = ("day", "hosts")
 
     def render(self, page: AnyPage, request: HttpRequest, cl: ViewChangeList) -> HttpResponse:
-        """Return the calendar. Raises BadRequest for invalid values in its address."""
         calendar = read_address(page, request)
         if cl.view and (days := VIEWS_BY_TIME.get(cl.view.name)):
             return redirect(request.path + calendar.url(view=ALL.name, days=days, day=None))
@@ -138,7 +129,11 @@ class Calendar(Layout):
         is_complete = len(appointments) <= MAX_APPOINTMENTS
         matching = cl.queryset.filter(pk__in=[row.pk for row in appointments]).order_by().values_list("pk", flat=True)
         visible = [row for row in appointments[:MAX_APPOINTMENTS] if calendar.shows_canceled or not is_canceled(row)]
-        columns = build_columns(calendar, hosts.shown, visible, set(matching))
+        spans, match_ids = {day: day_span(day, calendar.zone) for day in calendar.days}, set(matching)
+        columns = []
+        for host in hosts.shown:
+            hosted = [row for row in visible if row.host_id == (host.pk if host else None)]
+            columns += [Column(day, host, blocks_of(hosted, match_ids, span)) for day, span in spans.items()]
         grid = build_grid(calendar.days, calendar.zone, columns)
         # In a week of several hosts there is no place for rows of hours: each of its cells is a list.
         is_table = calendar.is_week and len(hosts.shown) > 1
@@ -147,14 +142,14 @@ class Calendar(Layout):
             if calendar.can_book and is_complete:
                 column.slots = list(free_slots(calendar, grid, column, by_hour=not is_table))
             lay_out(column, grid)
-        days = len(calendar.days)
-        context = {
+        length = len(calendar.days)
+        context: dict[str, object] = {
             "page": calendar,
             "hosts": hosts,
             "grid": grid,
             "now_line": grid.line(calendar.at),
             "columns": columns,
-            "rows": [columns[start : start + days] for start in range(0, len(columns), days)],
+            "rows": [columns[start : start + length] for start in range(0, len(columns), length)],
             "is_table": is_table,
             "limit": None if is_complete else MAX_APPOINTMENTS,
             "hidden": len(appointments) - len(visible) if is_complete else 0,
@@ -222,20 +217,8 @@ def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> Hosts:
 
 
 def has_host(hosts: Iterable[Membership | None]) -> Q:
-    """Return the condition that an appointment has one of these hosts."""
     members = [host for host in hosts if host]
     return Q(host__in=members) | Q(host=None) if None in hosts else Q(host__in=members)
-
-
-def build_columns(
-    page: CalendarPage, hosts: Iterable[Membership | None], appointments: list[Appointment], matching: set[UUID]
-) -> list[Column]:
-    """Return the columns of each host's days, with their appointments."""
-    columns = []
-    for host in hosts:
-        hosted = [row for row in appointments if row.host_id == (host.pk if host else None)]
-        columns += [Column(day, host, blocks_of(hosted, matching, day_span(day, page.zone))) for day in page.days]
-    return columns
 
 
 def free_slots(page: CalendarPage, grid: Grid, column: Column, *, by_hour: bool) -> Iterator[Slot]:
@@ -245,4 +228,5 @@ def free_slots(page: CalendarPage, grid: Grid, column: Column, *, by_hour: bool)
         return
     for gap in gaps(column.blocks, grid.window(column.day), page.at):
         for span in hourly(gap, page.zone) if by_hour else [gap]:
-            yield Slot(span, gap, page.booking_url(host, span.start))
+            values = {"organization": page.organization.pk, "host": host.pk, "schedule_time": isoformat_z(span.start)}
+            yield Slot(span, gap, f"{reverse('admin:appointments_appointment_add')}?{urlencode(values)}")

@@ -25,16 +25,8 @@ MAX_LANES = 8  # beside each other; further blocks overlap
 
 @dataclass(frozen=True)
 class Span:
-    """A period; both ends are in UTC."""
-
     start: datetime
     end: datetime
-
-    def overlaps(self, other: "Span") -> bool:
-        return self.start < other.end and other.start < self.end
-
-    def within(self, other: "Span") -> "Span":
-        return Span(max(self.start, other.start), min(self.end, other.end))
 
 
 @dataclass
@@ -81,10 +73,8 @@ class Slot:
 
 @dataclass
 class Column:
-    """The day of a host, or of the appointments without one."""
-
     day: date
-    host: object
+    host: object  # None: the appointments without one
     blocks: list[Block]
     slots: list[Slot] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)  # the positions of hours that don't exist on this day
@@ -113,7 +103,6 @@ class Grid:
 
     @property
     def labels(self) -> list[str]:
-        """The rows' labels."""
         return [f"{hour:02}:00" + " again" * fold for hour, fold in self.hours]
 
     def line(self, at: datetime) -> str:
@@ -122,13 +111,10 @@ class Grid:
         return position_classes(self.position(at), 0) if is_inside else ""
 
     def window(self, day: date) -> Span:
-        first, last = self.hours[0][0], self.hours[-1][0] + 1
-        return Span(self.at(day, first), self.at(day, last))
-
-    def at(self, day: date, hour: int) -> datetime:
-        """Return the beginning of an hour of a day; hour 24 is the next day's first."""
-        local = datetime.combine(day + timedelta(days=hour // 24), time(hour % 24), self.zone)
-        return local.astimezone(UTC)
+        """Return the day's part of the grid, by the hours that its clock shows."""
+        midnight = datetime.combine(day, time(), self.zone)
+        start, end = (midnight + timedelta(hours=hour) for hour in (self.hours[0][0], self.hours[-1][0] + 1))
+        return Span(start.astimezone(UTC), end.astimezone(UTC))
 
 
 def build_grid(days: Sequence[date], zone: tzinfo, columns: Iterable[Column]) -> Grid:
@@ -159,10 +145,10 @@ def blocks_of(appointments: Iterable[Appointment], matching: set[UUID], day: Spa
     """Return the blocks of the appointments that take place on a day, even if only in part."""
     blocks = []
     for appointment in appointments:
-        whole = Span(appointment.schedule_time.astimezone(UTC), appointment.ends_at)
-        if whole.overlaps(day):
-            is_match = appointment.pk in matching
-            blocks.append(Block(appointment, whole.within(day), is_match, whole.start < day.start, whole.end > day.end))
+        start, end = appointment.schedule_time.astimezone(UTC), appointment.ends_at
+        if start < day.end and day.start < end:
+            span = Span(max(start, day.start), min(end, day.end))
+            blocks.append(Block(appointment, span, appointment.pk in matching, start < day.start, end > day.end))
     return blocks
 
 
@@ -186,16 +172,14 @@ def lay_out(column: Column, grid: Grid) -> None:
         for member in group:
             member.lanes = min(len(lane_ends), MAX_LANES)
     hours = hours_of(column.day, grid.zone)
-    column.skipped = [
-        position_classes(row * STEPS_PER_HOUR, STEPS_PER_HOUR)
-        for row, hour in enumerate(grid.hours)
-        if hour not in hours
-    ]
+    skipped = [row * STEPS_PER_HOUR for row, hour in enumerate(grid.hours) if hour not in hours]
+    column.skipped = [position_classes(top, STEPS_PER_HOUR) for top in skipped]
 
 
 def gaps(blocks: Iterable[Block], window: Span, now: datetime) -> Iterator[Span]:
-    """Yield the free times of a window that are still to come and long enough for a call."""
-    start = max(window.start, round_up(now))
+    """Yield the free times of a window from the next quarter of an hour on that are long enough for a call."""
+    quarter = now.astimezone(UTC).replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
+    start = max(window.start, quarter if quarter == now else quarter + SHORTEST_GAP)
     busy = sorted((block.span for block in blocks if not block.is_canceled), key=lambda span: span.start)
     for span in [*busy, Span(window.end, window.end)]:
         if min(span.start, window.end) - start >= SHORTEST_GAP:
@@ -214,16 +198,8 @@ def hourly(gap: Span, zone: tzinfo) -> Iterator[Span]:
         start = end
 
 
-def round_up(at: datetime) -> datetime:
-    floor = at.astimezone(UTC).replace(minute=at.minute // 15 * 15, second=0, microsecond=0)
-    return floor if floor == at else floor + SHORTEST_GAP
-
-
 def position_classes(top: int, height: int) -> str:
-    """Return CSS classes for a position and a height in steps, because the pages have no inline styles.
-
-    appointments/calendar.css has all of them.
-    """
+    """Return classes of calendar.css for a position and a height in steps: the pages have no inline styles."""
     (h, m), (d, e) = divmod(top, STEPS_PER_HOUR), divmod(height, STEPS_PER_HOUR)
     return f"h{h} m{m} d{d} e{e}"
 

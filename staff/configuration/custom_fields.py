@@ -72,10 +72,7 @@ def export_columns(fields: list[CustomField], taken: set[str]) -> list[Column]:
     for field in fields:
         is_unique = field.label not in taken and labels[field.organization_id, field.label] == 1
         columns.setdefault(field.label if is_unique else f"{field.label} ({field.key})", []).append(field)
-    return [
-        Column(members[0].key, header, "custom_values", partial(exported, members))
-        for header, members in columns.items()
-    ]
+    return [Column(header, "custom_values", partial(exported, members)) for header, members in columns.items()]
 
 
 def exported(fields: list[CustomField], values: dict[str, JsonValue]) -> Cell:

@@ -1,7 +1,7 @@
 """Base of every admin page: services do all writes, and the form shows a service's error."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import wraps
 from typing import Any, ClassVar, TypeAlias, TypeVar
@@ -33,7 +33,8 @@ from organizations.permissions import current_user
 from staff.toolkit import actions
 from staff.toolkit.actions import AnyRow
 from staff.toolkit.forms import ServiceForm, TimestampField, validate_year
-from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedChangeList, BoundedPaginator
+from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator
+from staff.toolkit.views import TABLE, Layout, ListButton, View, ViewChangeList
 
 STATE_COLORS = {
     State.PENDING.label: "info",
@@ -90,12 +91,16 @@ class ServiceAdmin(ModelAdmin):
     show_full_result_count = False  # counting a large table takes seconds
     show_facets = admin.ShowFacets.NEVER
     warn_unsaved_form = True
+    views: ClassVar[Sequence[View]] = ()  # the first one is the list's without parameters, the last one is ALL
+    layouts: ClassVar[Sequence[Layout]] = (TABLE,)
+    buttons: ClassVar[Sequence[ListButton]] = ()
+    column_values: ClassVar[Mapping[str, Any]] = {}  # annotations that columns show
     # Lookups that no filter offers, but a link of ours uses.
     lookups_of_links: ClassVar[tuple[str, ...]] = ()
     empty_text = ""  # what to do for the first row
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return BoundedChangeList
+        return ViewChangeList
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list. Raises BadRequest for invalid values and pages; Django would redirect to all rows."""

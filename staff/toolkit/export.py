@@ -46,9 +46,8 @@ Cell: TypeAlias = str | int | float | date | datetime | UUID | None
 
 
 class Column(NamedTuple):
-    """A column of the file: a stable name and header, what it reads (a path or an expression), and how to show it."""
+    """A column of the file: its header, the value (a lookup or an expression), and its conversion for people."""
 
-    name: str
     header: str
     value: str | Combinable
     show: Callable[[Any], Cell] = lambda value: value
@@ -60,13 +59,12 @@ def member_columns(name: str, header: str) -> tuple[Column, Column]:
     user = f"{name}__user__"
     full_name = Trim(Concat(F(f"{user}first_name"), Value(" "), F(f"{user}last_name"), output_field=CharField()))
     return (
-        Column(name, header, Case(When(**{f"{name}__isnull": False}, then=full_name))),
-        Column(f"{name}_email", f"{header} e-mail", f"{user}email"),
+        Column(header, Case(When(**{f"{name}__isnull": False}, then=full_name))),
+        Column(f"{header} e-mail", f"{user}email"),
     )
 
 
 def labels(choices: Iterable[tuple[str, Any]]) -> Callable[[Any], Cell]:
-    """Return the conversion of a stored choice to its label."""
     names = {value: str(label) for value, label in choices}
     return lambda value: names.get(value, value)
 
@@ -86,7 +84,7 @@ class Export(ListButton):
 
     def columns_for(self, page: AnyPage, request: HttpRequest) -> list[Column]:
         """Return the columns; with the organization's name for users of several organizations."""
-        organization = [Column("organization", "Organization", "organization__name")]
+        organization = [Column("Organization", "organization__name")]
         return [*self.columns, *(organization if has_several_organizations(request) else [])]
 
     def urls(self, page: AnyPage) -> list[URLPattern]:
@@ -158,7 +156,6 @@ def counted(rows: QuerySet[Any], columns: list[Column], counts: Counter[UUID]) -
 
 
 def download(file: IO[bytes], name: str, kind: str) -> FileResponse:
-    """Return the response with the file, which it closes."""
     file.seek(0)
     name = f"{name}.{kind}".replace(" ", "-")
     response = FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[kind])

@@ -1,7 +1,7 @@
 """Saved views of a list: which ones a user sees, and the form that saves, renames and deletes them.
 
-Everybody who may see a list may save views of their own; the back office may share views with everybody in the
-organization. Operators have none, unless they are members themselves.
+All who may see a list may save views of their own; the back office may share views with the whole organization.
+Operators have none, unless they are members themselves.
 """
 
 from functools import partial
@@ -27,8 +27,6 @@ SHARERS = BACK_OFFICE
 
 
 class Saving(NamedTuple):
-    """Values of the forms of a list."""
-
     query: str
     save_url: str
     change_url: str
@@ -69,7 +67,6 @@ def visible_views(request: HttpRequest, page: AnyPage) -> dict[str, SavedView]:
 
 
 def may_change(request: HttpRequest, view: SavedView) -> bool:
-    """Return whether the user may change a view that they see."""
     return view.owner_id is not None or has_role(request, SHARERS, view.organization_id)
 
 

@@ -5,7 +5,7 @@ when they send another row's id by hand. A form belongs to one organization; use
 before they add a row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -37,12 +37,10 @@ from staff.toolkit import saved_views
 from staff.toolkit.actions import AnyPage, AnyRow
 from staff.toolkit.base import Fieldsets, ServiceAdmin
 from staff.toolkit.forms import ServiceForm
-from staff.toolkit.views import TABLE, Layout, ListButton, View, ViewChangeList, show_list
+from staff.toolkit.views import ListPart, show_list
 
 
 class TenantForm(ServiceForm):
-    """A form for a row of one organization."""
-
     organization: ClassVar[Organization]
     # What to show when a database constraint would fail: the constraint's name → the field and the message.
     constraint_messages: ClassVar[dict[str, tuple[str, str]]] = {}
@@ -105,24 +103,10 @@ class OptimisticLockForm(TenantForm):
         return cleaned
 
 
-class ChooseOrganizationForm(forms.Form):
-    """Asks for the organization of a new row."""
-
-    organization = forms.ModelChoiceField(
-        Organization.objects.none(), label="For which organization?", empty_label=None, widget=UnfoldAdminSelectWidget
-    )
-
-    def __init__(self, choices: QuerySet[Organization]) -> None:
-        super().__init__()
-        field: Any = self.fields["organization"]
-        field.queryset = choices
-
-
 class TypedChoice(AutocompleteSelect):
     """Django's autocomplete select, which can also render a submitted value that is not an id."""
 
     def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> list[Any]:
-        """Return the chosen row as an option, or none for an invalid id; the form's error says that it is invalid."""
         try:
             return super().optgroups(name, value, attr)
         except ValidationError:
@@ -133,7 +117,6 @@ class TenantRelatedFilter(RelatedDropdownFilter):
     """A list filter by a related row that offers only rows of the user's organizations."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: "TenantAdmin") -> list[tuple[str, str]]:
-        """Return ids and labels; with the organization's name for users of several organizations."""
         rows = model_admin.visible_rows(request, field.remote_field.model)
         if field.remote_field.model is Organization or not has_several_organizations(request):
             return [(str(row.pk), str(row)) for row in rows]
@@ -152,16 +135,9 @@ class TenantRelatedFilter(RelatedDropdownFilter):
 
 
 class TenantAdmin(ServiceAdmin):
-    """An admin page of tenant rows. `area` decides which roles may view and change them.
-
-    A list that is opened without parameters shows the first of its views.
-    """
+    """An admin page of tenant rows. `area` decides which roles may view and change them."""
 
     area: ClassVar[Area]
-    views: ClassVar[Sequence[View]] = ()  # the last one is ALL
-    layouts: ClassVar[Sequence[Layout]] = (TABLE,)
-    buttons: ClassVar[Sequence[ListButton]] = ()
-    column_values: ClassVar[Mapping[str, Any]] = {}  # annotations that columns show
     # Finds rows by a search term, in place of Django's search: (page, request, rows, term) -> rows.
     find_rows: Callable[[AnyPage, HttpRequest, QuerySet[Any], str], QuerySet[Any]] | None = None
     change_list_template, list_before_template = "admin/list.html", "admin/list_views.html"
@@ -178,16 +154,12 @@ class TenantAdmin(ServiceAdmin):
 
     @property
     def list_name(self) -> str:
-        """The name of the list's URL."""
         return f"{self.opts.app_label}_{self.opts.model_name}_changelist"
 
     def get_urls(self) -> list[URLPattern]:
-        """Return the page's URLs, with those of its layouts and buttons, and of the forms that save views."""
-        parts = [url for part in (*self.layouts, *self.buttons) for url in part.urls(self)]
-        return [*(saved_views.urls(self) if self.views else ()), *parts, *super().get_urls()]
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ViewChangeList]:
-        return ViewChangeList
+        parts: list[ListPart] = [*self.layouts, *self.buttons]
+        own = [*(saved_views.urls(self) if self.views else ()), *(url for part in parts for url in part.urls(self))]
+        return [*own, *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
         return show_list(self, request, super().changelist_view)
@@ -207,7 +179,6 @@ class TenantAdmin(ServiceAdmin):
         return rows.select_related("organization", *self.select_related)
 
     def visible_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet:
-        """Return the rows of a related model that this page may show to the user."""
         if model is Organization:
             return organizations_with_role(request, PERMISSIONS[self.area].view)
         rows = model._default_manager.select_related("organization", *(["user"] if model is Membership else []))
@@ -218,10 +189,7 @@ class TenantAdmin(ServiceAdmin):
         return has_role(request, PERMISSIONS[self.area].view, obj and obj.organization_id)
 
     def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
-        """Return whether the user may write the row: by their role in its organization, or because it is their own.
-
-        Without a row, return whether they may write any.
-        """
+        """Return whether the user may write the row, by their role or because it is their own; without a row, any."""
         permission = PERMISSIONS[self.area]
         if obj is None:
             return has_role(request, permission.add)
@@ -237,7 +205,6 @@ class TenantAdmin(ServiceAdmin):
         return answers[key]
 
     def writable_rows(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Filter rows of this page's model to those that the user may write."""
         if is_operator(request):
             return rows
         permission = PERMISSIONS[self.area]
@@ -250,7 +217,6 @@ class TenantAdmin(ServiceAdmin):
     def get_form(
         self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
     ) -> type[ServiceForm]:
-        """Return a subclass of the form that knows its organization: the row's, or the chosen one for a new row."""
         form = super().get_form(request, obj, change=change, **kwargs)
         organization = obj.organization if obj else self.chosen_organization(request)
         return type(form.__name__, (form,), {"organization": organization})
@@ -276,11 +242,16 @@ class TenantAdmin(ServiceAdmin):
         """Show the add form; before it, let users of several organizations choose one."""
         if not self.has_add_permission(request) or self.chosen_organization(request):
             return super().add_view(request, form_url, extra_context)
+        organizations = organizations_with_role(request, PERMISSIONS[self.area].add)
+        form = forms.Form()
+        form.fields["organization"] = forms.ModelChoiceField(
+            organizations, label="For which organization?", empty_label=None, widget=UnfoldAdminSelectWidget
+        )
         context = {
             **self.admin_site.each_context(request),
             "title": f"Add {self.opts.verbose_name}",
             "opts": self.opts,
-            "form": ChooseOrganizationForm(organizations_with_role(request, PERMISSIONS[self.area].add)),
+            "form": form,
             # Sent with the choice, because they may prefill the add form.
             "parameters": [(name, value) for name, value in request.GET.items() if name != "organization"],
         }
@@ -310,15 +281,11 @@ class TenantAdmin(ServiceAdmin):
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """Return the columns; with the organization's name for users of several organizations."""
         columns = list(super().get_list_display(request))
         return [*columns, "organization"] if has_several_organizations(request) else columns
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
-        """Return the filters, each of the kind that fits its field."""
-        filters = [*super().get_list_filter(request)]
-        if has_several_organizations(request):
-            filters.append("organization")
+        filters = [*super().get_list_filter(request), *(["organization"] if has_several_organizations(request) else [])]
         return [self.filter_for(name) if isinstance(name, str) else name for name in filters]
 
     def filter_for(self, name: str) -> tuple[str, type]:

@@ -20,26 +20,24 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
+from unfold.views import ChangeList
 
 from organizations.models import SavedView
+from staff.toolkit import lists
 from staff.toolkit.actions import AnyPage
-from staff.toolkit.lists import BoundedChangeList
 from staff.toolkit.saved_views import SAVED_VAR, VIEW_VAR, Saving, form_values, visible_views
 
 LAYOUT_VAR = "layout"
 
 
 class View(NamedTuple):
-    """A built-in selection of a list's rows, with their order unless the user sorts them.
-
-    `empty` is the page's text if there are none.
-    """
+    """A built-in selection of a list's rows."""
 
     name: str
     label: str
     rows: Callable[[HttpRequest, QuerySet[Any]], QuerySet[Any]] = lambda request, rows: rows
-    ordering: tuple[str, ...] = ()
-    empty: str = ""
+    ordering: tuple[str, ...] = ()  # unless the user sorts
+    empty: str = ""  # the page's text if there are none
 
 
 ALL = View("all", "All")  # the last view of each list that has views
@@ -55,21 +53,25 @@ class Link(NamedTuple):
     title: str = ""
 
 
-class Layout:
-    """A form of a list. `parameters` are the query parameters that it reads itself.
+class ListPart:
+    """A part that a page lists; `urls` are added to the page's."""
 
-    `places` are those that say where in the rows the user is; a saved view drops them.
-    """
+    def urls(self, page: AnyPage) -> list[URLPattern]:
+        return []
 
+
+class ListButton(ListPart):
+    def links(self, page: AnyPage, request: HttpRequest) -> list[Link]:
+        """Return the links beside the list's filters; none for a user who may not open them."""
+        raise NotImplementedError
+
+
+class Layout(ListPart):
     name: str
     label: str
     icon: str
-    parameters: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-
-    def urls(self, page: AnyPage) -> list[URLPattern]:
-        """Return the URLs that the layout adds to the page's."""
-        return []
+    parameters: tuple[str, ...] = ()  # the query parameters that it reads itself
+    places: tuple[str, ...] = ()  # those that say where in the rows the user is; a saved view drops them
 
     def render(self, page: AnyPage, request: HttpRequest, cl: "ViewChangeList") -> HttpResponse:
         """Return the page with the rows of `cl.queryset`; `cl.get_query_string(...)` keeps the list's parameters."""
@@ -85,25 +87,21 @@ class Table(Layout):
 TABLE = Table()  # the first layout of each list
 
 
-class ListButton:
-    """Links beside a list's filters."""
+class ViewChangeList(ChangeList):
+    """A list that shows the view and the layout of its address.
 
-    def urls(self, page: AnyPage) -> list[URLPattern]:
-        return []
+    It executes only the lookups that its filters offer, and the orders that are fast. Django's own list executes any
+    lookup on the table's columns, such as a regular expression that takes minutes, and sorts any number of rows.
+    """
 
-    def links(self, page: AnyPage, request: HttpRequest) -> list[Link]:
-        """Return the links; none for a user who may not open them."""
-        raise NotImplementedError
-
-
-class ViewChangeList(BoundedChangeList):
-    """A list that shows the view and the layout of its address."""
-
-    layout: Layout
+    model_admin: AnyPage
     request: HttpRequest
+    queryset: QuerySet[Any]
+    view: View | None = None
+    layout: Layout
+    is_too_large_to_sort = False
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: list[str] | None = None) -> QuerySet[Any]:
-        """Return the rows that match the filters, the search and the view, in the view's order."""
         self.request, page = request, self.model_admin
         self.view, self.layout = chosen_view(page, request), chosen_layout(page, request)
         if self.view is None and page.views:
@@ -141,19 +139,52 @@ class ViewChangeList(BoundedChangeList):
         if self.layout is not TABLE:
             self.queryset = rows.none()
         super().get_results(request)
-        if self.model_admin.views or self.layout is not TABLE:
-            self.full_result_count = self.result_count  # so that the heading has no number: tabs lead to all rows
         self.queryset = rows
-        self.title = capfirst(self.opts.verbose_name_plural)
+        # The heading has the number of all rows only beside that of those which a search or filters have left.
+        is_filtered = self.query or self.has_active_filters
+        if not is_filtered or self.model_admin.views or self.layout is not TABLE:
+            self.full_result_count = self.result_count
+
+    def get_filters(self, request: HttpRequest) -> tuple[Any, ...]:
+        """Return Django's parse of the filters. Raises BadRequest if a parameter belongs to none of them."""
+        filters: tuple[Any, ...] = super().get_filters(request)
+        if not filters[2].keys() <= set(self.model_admin.lookups_of_links):  # the remaining parameters
+            raise BadRequest("The list has no such filter.")
+        return filters
+
+    def drop_slow_order(self, request: HttpRequest) -> None:
+        """Return to the list's own order if too many rows are to be sorted without an index."""
+        if ORDER_VAR not in self.params or self.is_sorted_by_index:
+            return
+        rows = self.queryset.order_by()
+        if rows[: lists.MAX_COUNT + 1].count() > lists.MAX_COUNT:
+            del self.params[ORDER_VAR], self.filter_params[ORDER_VAR]
+            self.queryset = rows.order_by(*self.get_ordering(request, rows))
+            self.is_too_large_to_sort = True
+
+    @property
+    def is_sorted_by_index(self) -> bool:
+        """Whether an index of all rows of an organization begins with the chosen order."""
+        first = self.queryset.query.order_by[0]
+        indexes = [[name.lstrip("-") for name in index.fields] for index in self.opts.indexes if not index.condition]
+        return isinstance(first, str) and ["organization", first.lstrip("-"), "id"] in indexes
+
+    def empty(self) -> dict[str, object]:
+        """Return the text of a list without rows. `is_new`: there are none that a filter, search or view hides."""
+        name = self.opts.verbose_name_plural
+        if not self.root_queryset.exists():
+            return {"title": f"No {name} yet", "text": self.model_admin.empty_text, "is_new": True}
+        if self.view and self.view.empty and not self.query and not self.has_active_filters:
+            return {"title": f"No {name} here", "text": self.view.empty}
+        return {"title": f"No {name} found", "text": "None match the filters and the search."}
 
     @property
     def tabs(self) -> list[Link]:
         """Links to the list's views: the built-in ones, then the user's own, then the shared ones."""
         links = []
         for view in self.model_admin.views:
-            # Without a saved view's filters: they stay with it.
-            plain = f"?{VIEW_VAR}={view.name}"
-            url = plain if self.saved_view else self.get_query_string({VIEW_VAR: view.name, ORDER_VAR: None})
+            url = self.get_query_string({VIEW_VAR: view.name, ORDER_VAR: None})
+            url = f"?{VIEW_VAR}={view.name}" if self.saved_view else url  # its filters stay with a saved view
             links.append(Link(view.label, url, is_active=view == self.view and not self.saved_view))
         for saved in self.saved_views.values():
             icon = "" if saved.owner_id else "group"
@@ -166,7 +197,6 @@ class ViewChangeList(BoundedChangeList):
 
     @property
     def saved_view(self) -> SavedView | None:
-        """The open one."""
         return self.saved_views.get(self.request.GET.get(SAVED_VAR, ""))
 
     @cached_property
@@ -174,18 +204,17 @@ class ViewChangeList(BoundedChangeList):
         """Values of the forms that save views; None if the user can't save any here."""
         return form_values(self) if self.model_admin.views else None
 
+    @cached_property
+    def buttons(self) -> list[Link]:
+        return [link for part in self.model_admin.buttons for link in part.links(self.model_admin, self.request)]
+
     @property
     def layout_links(self) -> list[Link]:
-        layouts = self.model_admin.layouts
+        layouts = self.model_admin.layouts if len(self.model_admin.layouts) > 1 else ()
+        names = {layout: None if layout is TABLE else layout.name for layout in layouts}
         return [
-            Link(
-                layout.label,
-                self.get_query_string({LAYOUT_VAR: None if layout is TABLE else layout.name}),
-                layout.icon,
-                layout is self.layout,
-            )
-            for layout in layouts
-            if len(layouts) > 1
+            Link(layout.label, self.get_query_string({LAYOUT_VAR: name}), layout.icon, layout is self.layout)
+            for layout, name in names.items()
         ]
 
 
@@ -203,7 +232,6 @@ def chosen_view(page: AnyPage, request: HttpRequest) -> View | None:
 
 
 def chosen_layout(page: AnyPage, request: HttpRequest) -> Layout:
-    """Return the layout that the address names, by default the table."""
     return next((layout for layout in page.layouts if layout.name == request.GET.get(LAYOUT_VAR)), TABLE)
 
 
@@ -212,10 +240,12 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
 
     Raises BadRequest for a filter that the list doesn't have, unless it comes from the open saved view.
     """
-    choices = {VIEW_VAR: {ALL.name}, LAYOUT_VAR: {TABLE.name}}
-    choices[VIEW_VAR].update(view.name for view in page.views)
-    choices[LAYOUT_VAR].update(layout.name for layout in page.layouts)
-    unknown = [name for name, names in choices.items() if name in request.GET and request.GET[name] not in names]
+    choices = {VIEW_VAR: [ALL, *page.views], LAYOUT_VAR: page.layouts}
+    unknown = [
+        name
+        for name, parts in choices.items()
+        if name in request.GET and request.GET[name] not in {part.name for part in parts}
+    ]
     if VIEW_VAR in unknown and (saved := visible_views(request, page).get(request.GET[VIEW_VAR])):
         return redirect(f"{request.path}?{saved.query}&{SAVED_VAR}={saved.pk}")
     if unknown:
@@ -229,7 +259,7 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
     try:
         layout = chosen_layout(page, request)
         if layout is TABLE:
-            return show_table(request, {"list_buttons": list_buttons(page, request)})
+            return show_table(request, {"title": capfirst(page.opts.verbose_name_plural)})
         if not page.has_view_or_change_permission(request):
             raise PermissionDenied
         return layout.render(page, request, page.get_changelist_instance(request))
@@ -241,10 +271,6 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
         return redirect(f"{request.path}?{VIEW_VAR}={ALL.name}&{SAVED_VAR}={opened.pk}")
 
 
-def list_buttons(page: AnyPage, request: HttpRequest) -> list[Link]:
-    return [link for button in page.buttons for link in button.links(page, request)]
-
-
 def layout_response(
     page: AnyPage, request: HttpRequest, cl: ViewChangeList, template: str, context: dict[str, object]
 ) -> TemplateResponse:
@@ -253,13 +279,12 @@ def layout_response(
     cl.formset = None
     list_context: dict[str, object] = {
         **page.admin_site.each_context(request),
-        "title": cl.title,
+        "title": capfirst(page.opts.verbose_name_plural),
         "is_popup": False,
         "cl": cl,
         "media": page.media,
         "opts": page.opts,
         "has_add_permission": page.has_add_permission(request),
-        "list_buttons": list_buttons(page, request),
         "actions_on_top": False,
         "actions_on_bottom": False,
     }
