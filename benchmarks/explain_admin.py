@@ -90,8 +90,8 @@ def logged_in(organization: Organization, role: MemberRole) -> Client:
 def list_pages(page: Any) -> Iterator[tuple[str, str]]:
     """Yield the pages of a list: each view, each layout of all rows, and further ones."""
     name, path = page.opts.verbose_name_plural, f"{page.opts.app_label}/{page.opts.model_name}"
-    queries = {view.label.lower(): f"view={view.name}" for view in page.all_views} or {"": ""}
-    queries |= {layout.label.lower(): f"view=all&layout={layout.name}" for layout in page.layouts}
+    queries = {view.label.lower(): f"view={view.name}" for view in page.views} or {"": ""}
+    queries |= {layout.label.lower(): f"view=all&layout={layout.name}" for layout in page.layouts[1:]}
     is_large = page.model._default_manager.order_by()[:ENOUGH].count() == ENOUGH
     for title, query in {**queries, **FURTHER.get(path, {})}.items():
         if title.endswith("last page") and not is_large:

@@ -44,7 +44,7 @@ def change_view(*, organization: Organization, view_id: UUID, name: str = "", qu
     can_add_row(organization=organization, rows=views.none(), limit=1)
     view = views.filter(pk=view_id).first()
     if view is None:
-        raise Conflict("Somebody has deleted this view.")
+        raise Conflict("Someone has deleted this view.")
     view.name, view.query = name or view.name, query or view.query
     same = views.filter(owner=view.owner_id, page=view.page, name=view.name)
     if same.exclude(pk=view.pk).exists():
@@ -53,11 +53,9 @@ def change_view(*, organization: Organization, view_id: UUID, name: str = "", qu
 
 
 def delete_view(*, organization: Organization, view_id: UUID) -> None:
-    """Delete a view; do nothing if it is gone."""
     SavedView.objects.of(organization).filter(pk=view_id).delete()
 
 
 def check_query(query: str) -> None:
-    """Raise Conflict if the query can't be stored."""
     if len(query) > MAX_QUERY:
         raise Conflict(f"The address of this list has more than {MAX_QUERY:,} characters. Choose fewer filters.")

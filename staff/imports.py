@@ -38,9 +38,10 @@ from leads.imports.services import (
 )
 from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
-from staff.toolkit.actions import page_context, row_url
-from staff.toolkit.export import Cell, ExportAdmin, ListButton, download, write_csv
+from staff.toolkit.actions import AnyPage, page_context, row_url
+from staff.toolkit.export import Cell, download, write_csv
 from staff.toolkit.tenant import TenantAdmin, TenantForm
+from staff.toolkit.views import Link, ListButton
 
 MEGABYTE = 1024 * 1024
 EXAMPLES = 3  # rows of the file beside each column
@@ -280,19 +281,18 @@ class ImportAdmin(TenantAdmin):
         return download(file, name, "csv")
 
 
-class ImportableAdmin(ExportAdmin):
-    """An admin page of rows that can be imported: its list has a button for it."""
+class ImportButton(ListButton):
+    """The button that opens the upload, for those who may import."""
 
-    import_kind: ClassVar[ImportKind]
+    def __init__(self, kind: ImportKind) -> None:
+        self.kind = kind
 
-    def list_buttons(self, request: HttpRequest) -> list[ListButton]:
-        """Return the list's buttons; with the one that opens the upload, for those who may import."""
-        buttons = super().list_buttons(request)
-        if not self.admin_site.get_model_admin(Import).has_add_permission(request):
-            return buttons
-        title = f"Add or change {self.opts.verbose_name_plural} from a CSV file or an Excel workbook"
-        url = f"{reverse('admin:leads_import_add')}?{urlencode({'kind': self.import_kind})}"
-        return [ListButton("Import", url, "file_upload", title), *buttons]
+    def links(self, page: AnyPage, request: HttpRequest) -> list[Link]:
+        if not page.admin_site.get_model_admin(Import).has_add_permission(request):
+            return []
+        title = f"Add or change {page.opts.verbose_name_plural} from a CSV file or an Excel workbook"
+        url = f"{reverse('admin:leads_import_add')}?{urlencode({'kind': self.kind})}"
+        return [Link("Import", url, "file_upload", title=title)]
 
 
 def refused_rows(row: Import) -> Iterator[list[Cell]]:

@@ -13,12 +13,14 @@ from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, Questi
 from organizations.permissions import Area
 from staff.configuration.statuses import status_label
 from staff.leads.columns import contact
-from staff.leads.search import LeadSearchAdmin
+from staff.leads.search import find_by_lead
+from staff.selections import HAS_APPOINTMENT, OPT_IN_VIEWS, MyOptInsFilter, StageFilter
 from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
 from staff.toolkit.columns import two_lines, when
-from staff.toolkit.export import Column, ExportAdmin, labels
+from staff.toolkit.export import Column, Export, labels
 from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.timeline import MAX_TEXT, Cursor, Detail, TimelineEntry, beginning, newest, shorten
 
 SHOWN_ANSWERS = 10  # of each opt-in, in a lead's timeline
@@ -41,32 +43,37 @@ def answers() -> Subquery:
 
 
 @admin.register(OptIn)
-class OptInAdmin(LeadSearchAdmin, ExportAdmin):
+class OptInAdmin(TenantAdmin):
     empty_text = "Forms submit opt-ins through the API. Create a key under API keys."
     area = Area.RECORDS
     can_add = can_change = False
-    list_display = ("lead_contact", "submitted", "source_and_form", "traffic", "lead_status")
+    list_display = ("lead_contact", "is_booked", "submitted", "source_and_form", "traffic", "lead_status")
     select_related = ("lead__status",)
-    list_filter = ("source", ("created_at", DayRangeFilter))
+    column_values = {"is_booked": HAS_APPOINTMENT}
+    views = OPT_IN_VIEWS
+    list_filter = (StageFilter, MyOptInsFilter, "source", ("created_at", DayRangeFilter))
+    find_rows = staticmethod(find_by_lead)
     lookups_of_links = ("utm_campaign__exact", "utm_campaign__isnull")  # the reports'
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by the lead's name, e-mail or phone, or by reference"
-    export_columns = (
-        Column("created_at", "Created", "created_at", is_time=True),
-        Column("lead_email", "Lead e-mail", "lead__email"),
-        Column("lead_first_name", "Lead first name", "lead__first_name"),
-        Column("lead_last_name", "Lead last name", "lead__last_name"),
-        Column("lead_phone", "Lead phone", "lead__phone_e164"),
-        Column("lead_status", "Lead status", "lead__status__name"),
-        Column("source", "Source", "source", labels(OptInSource.choices)),
-        Column("provider_form_name", "Form", "provider_form_name"),
-        Column("provider_form_id", "Form ID", "provider_form_id"),
-        Column("external_reference", "Reference", "external_reference"),
-        *(Column(name, name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
-        Column("referrer", "Referrer", "referrer"),
-        Column("landing_page", "Landing page", "landing_page"),
-        Column("answers", "Answers", answers()),
-        Column("id", "ID", "id"),
+    buttons = (
+        Export(
+            Column("Created", "created_at", is_time=True),
+            Column("Lead e-mail", "lead__email"),
+            Column("Lead first name", "lead__first_name"),
+            Column("Lead last name", "lead__last_name"),
+            Column("Lead phone", "lead__phone_e164"),
+            Column("Lead status", "lead__status__name"),
+            Column("Source", "source", labels(OptInSource.choices)),
+            Column("Form", "provider_form_name"),
+            Column("Form ID", "provider_form_id"),
+            Column("Reference", "external_reference"),
+            *(Column(name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
+            Column("Referrer", "referrer"),
+            Column("Landing page", "landing_page"),
+            Column("Answers", answers()),
+            Column("ID", "id"),
+        ),
     )
     inlines = (QuestionAnswerInline,)
     fieldsets = (
@@ -87,6 +94,11 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, opt_in: OptIn) -> str:
         return contact(opt_in.lead)
+
+    @admin.display(description="Booked?", boolean=True)
+    def is_booked(self, opt_in: OptIn) -> bool:
+        """Return whether the lead has ever had an appointment."""
+        return bool(opt_in.is_booked)  # type: ignore[attr-defined]  # annotated
 
     @admin.display(description="Submitted", ordering="created_at")
     def submitted(self, opt_in: OptIn) -> str:

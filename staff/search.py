@@ -22,12 +22,12 @@ from leads.models import Lead
 from leads.search import find_leads, is_any_of
 from organizations.isolation import TenantModel
 from staff.configuration.statuses import status_label
-from staff.leads.search import LeadSearchAdmin
+from staff.leads.search import row_ids, searched_organizations
 from staff.menu import menu
 from staff.toolkit.actions import row_url
 from staff.toolkit.columns import when
 from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS
-from staff.toolkit.tenant import has_several_organizations
+from staff.toolkit.tenant import TenantAdmin, has_several_organizations
 
 MIN_LENGTH = 2
 MAX_SHOWN = 8  # of each kind
@@ -82,13 +82,13 @@ def find(request: HttpRequest, text: str) -> Iterator[Group]:
     leads, appointments = list_page(Lead), list_page(Appointment)
     lead_ids: list[UUID] = []
     if leads.has_view_permission(request):
-        lead_ids = find_leads(leads.searched_organizations(request), text, MAX_FOUND)
+        lead_ids = find_leads(searched_organizations(leads, request), text, MAX_FOUND)
         rows = leads.get_queryset(request).filter(is_any_of("pk", lead_ids))
         results = [lead_result(request, lead) for lead in nearest(rows, "updated_at")]
         if results:
             yield Group("Leads", "person", results, list_url(leads, text))
     if appointments.has_view_permission(request):
-        ids = appointments.rows_found(request, text, lead_ids, MAX_FOUND)
+        ids = row_ids(appointments, request, text, lead_ids, MAX_FOUND)
         rows = appointments.get_queryset(request).filter(is_any_of("pk", ids))
         results = [appointment_result(request, appointment) for appointment in nearest(rows, "schedule_time")]
         if results:
@@ -104,12 +104,12 @@ def nearest(rows: QuerySet[Any], column: str) -> QuerySet[Any]:
     return rows.order_by(Greatest(time - at, at - time), "pk")[:MAX_SHOWN]
 
 
-def list_page(model: type[Model]) -> LeadSearchAdmin:
+def list_page(model: type[Model]) -> TenantAdmin:
     """Return the admin page of leads or appointments."""
-    return cast(LeadSearchAdmin, admin.site.get_model_admin(model))
+    return cast(TenantAdmin, admin.site.get_model_admin(model))
 
 
-def list_url(page: LeadSearchAdmin, text: str) -> str:
+def list_url(page: TenantAdmin, text: str) -> str:
     """Return the address of the list of all rows that match."""
     return f"{reverse(f'admin:{page.list_name}')}?{urlencode({'q': text})}"
 

@@ -20,27 +20,27 @@ from organizations.isolation.tenancy import TenantModel
 from organizations.models import CAN_BE_NAMED, MemberRole, Membership
 from organizations.permissions import Area, current_user
 from staff.appointments import record, record_page, selected
-from staff.appointments.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from staff.appointments.forms import AppointmentForm, BookingForm
 from staff.appointments.schedule import render_other_appointments
 from staff.appointments.timeline import appointment_sources, itself
-from staff.appointments.views import APPOINTMENT_VIEWS
 from staff.boards.appointments import AppointmentBoard
-from staff.boards.boards import to_uuid
-from staff.calendar.calendar import CALENDAR
+from staff.boards.moves import to_uuid
+from staff.calendar.calendar import Calendar
 from staff.configuration.statuses import status_column, status_label
-from staff.imports import ImportableAdmin
+from staff.imports import ImportButton
 from staff.leads.columns import contact
-from staff.leads.search import LeadSearchAdmin
+from staff.leads.search import find_by_lead
+from staff.selections import APPOINTMENT_VIEWS, AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from staff.toolkit.columns import when
 from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.record import Fact, RecordAdmin
+from staff.toolkit.views import TABLE
 
 
 def read_time(text: str) -> datetime | None:
-    """Return the time that a parameter means, or None if it isn't one of ours."""
+    """Return the time of a parameter, or None if it isn't one with a year of the API's."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -49,67 +49,55 @@ def read_time(text: str) -> datetime | None:
 
 
 @admin.register(Appointment)
-class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport, RecordAdmin):
+class AppointmentAdmin(RecordAdmin):
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
     area = Area.WORK
     own_rows = staticmethod(conditions.is_open_to)
-    import_kind = ImportKind.APPOINTMENTS
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm
     add_form = BookingForm
-    list_display = (
-        "lead_contact",
-        "time",
-        "event_type",
-        "host",
-        "setter",
-        status_column("outcome", "Outcome"),
-    )
+    list_display = ("lead_contact", "time", "event_type", "host", "setter", status_column("outcome", "Outcome"))
     select_related = ("lead", "event_type", "host__user", "setter__user", "outcome")
     list_filter = (
         AppointmentWorkFilter,
         MyAppointmentsFilter,
         ResultFilter,
-        "outcome",
-        "call_category",
-        "event_type",
-        "host",
-        "setter",
-        "triager",
-        "last_source",
-        "source",
-        "no_show",
+        *("outcome", "call_category", "event_type", "host", "setter", "triager", "last_source", "source", "no_show"),
         ("schedule_time", DayRangeFilter),
         ("created_at", DayRangeFilter),
     )
     views = APPOINTMENT_VIEWS
-    layouts = (*AppointmentBoard.layouts, CALENDAR)
+    layouts = (TABLE, AppointmentBoard(), Calendar())
     lookups_of_links = ("lead__id__exact", "utm_campaign__exact", "utm_campaign__isnull")  # the latter: reports
+    find_rows = staticmethod(find_by_lead)
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by name, e-mail, phone or reference"
-    export_columns = (
-        Column("schedule_time", "Time", "schedule_time", is_time=True),
-        Column("lead_email", "Lead e-mail", "lead__email"),
-        Column("lead_first_name", "Lead first name", "lead__first_name"),
-        Column("lead_last_name", "Lead last name", "lead__last_name"),
-        Column("lead_phone", "Lead phone", "lead__phone_e164"),
-        Column("event_type", "Event type", "event_type__name"),
-        Column("call_category", "Call category", "call_category", labels(CallCategory.choices)),
-        Column("outcome", "Outcome", "outcome__name"),
-        Column("no_show", "No-show", "no_show", yes_or_no),
-        *member_columns("host", "Host"),
-        *member_columns("setter", "Setter"),
-        *member_columns("triager", "Triager"),
-        Column("meeting_url", "Meeting URL", "meeting_url"),
-        Column("recording_url", "Recording URL", "recording_url"),
-        Column("external_reference", "Reference", "external_reference"),
-        Column("source", "Booked with", "source", labels(AppointmentSource.choices)),
-        Column("first_source", "First source", "first_source__name"),
-        Column("last_source", "Last source", "last_source__name"),
-        *(Column(name, name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
-        Column("created_at", "Created", "created_at", is_time=True),
-        Column("updated_at", "Updated", "updated_at", is_time=True),
-        Column("id", "ID", "id"),
+    buttons = (
+        ImportButton(ImportKind.APPOINTMENTS),
+        CustomFieldsExport(
+            Column("Time", "schedule_time", is_time=True),
+            Column("Lead e-mail", "lead__email"),
+            Column("Lead first name", "lead__first_name"),
+            Column("Lead last name", "lead__last_name"),
+            Column("Lead phone", "lead__phone_e164"),
+            Column("Event type", "event_type__name"),
+            Column("Call category", "call_category", labels(CallCategory.choices)),
+            Column("Outcome", "outcome__name"),
+            Column("No-show", "no_show", yes_or_no),
+            *member_columns("host", "Host"),
+            *member_columns("setter", "Setter"),
+            *member_columns("triager", "Triager"),
+            Column("Meeting URL", "meeting_url"),
+            Column("Recording URL", "recording_url"),
+            Column("Reference", "external_reference"),
+            Column("Booked with", "source", labels(AppointmentSource.choices)),
+            Column("First source", "first_source__name"),
+            Column("Last source", "last_source__name"),
+            *(Column(name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
+            Column("Created", "created_at", is_time=True),
+            Column("Updated", "updated_at", is_time=True),
+            Column("ID", "id"),
+        ),
     )
     autocomplete_fields = ("lead",)
     actions = (
@@ -118,58 +106,18 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Custo
         selected.set_member_selected("host"),
         selected.cancel_selected,
     )
-    readonly_fields = (
-        "lead",
-        "no_show",
-        "source",
-        "external_reference",
-        "first_source",
-        "last_source",
-        "created_at",
-        "updated_at",
-        *UTM_FIELDS,
-    )
+    origin = ("source", "external_reference", "first_source", "last_source", "created_at", "updated_at")
+    readonly_fields = ("lead", "no_show", *origin, *UTM_FIELDS)
+    participants = [("host", "setter", "triager"), "other_appointments", "book_anyway"]
+    call = ["lead", "schedule_time", ("outcome", "event_type", "call_category"), ("meeting_url", "recording_url")]
     fieldsets = (
-        (
-            None,
-            {
-                "fields": [
-                    "lead",
-                    "schedule_time",
-                    ("outcome", "event_type", "call_category"),
-                    ("meeting_url", "recording_url"),
-                ]
-            },
-        ),
-        ("Participants", {"fields": [("host", "setter", "triager"), "other_appointments", "book_anyway"]}),
-        (
-            "Origin",
-            {
-                "fields": [
-                    ("source", "external_reference"),
-                    ("first_source", "last_source"),
-                    tuple(UTM_FIELDS[:3]),
-                    tuple(UTM_FIELDS[3:]),
-                    ("created_at", "updated_at"),
-                ]
-            },
-        ),
+        (None, {"fields": call}),
+        ("Participants", {"fields": participants}),
+        ("Origin", {"fields": [origin[:2], origin[2:4], tuple(UTM_FIELDS[:3]), tuple(UTM_FIELDS[3:]), origin[4:]]}),
     )
     add_fieldsets = (
         ("Lead", {"fields": [("lead", "lead_email"), ("lead_first_name", "lead_last_name", "lead_phone")]}),
-        (
-            "Appointment",
-            {
-                "fields": [
-                    "schedule_time",
-                    ("event_type", "meeting_url"),
-                    ("host", "setter", "triager"),
-                    "other_appointments",
-                    "book_anyway",
-                    "notes",
-                ]
-            },
-        ),
+        ("Appointment", {"fields": ["schedule_time", ("event_type", "meeting_url"), *participants, "notes"]}),
     )
 
     # The page, from top to bottom.

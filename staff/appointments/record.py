@@ -27,7 +27,7 @@ from staff.appointments.record_forms import (
     may_change,
     suggested_outcome,
 )
-from staff.boards.boards import board_url
+from staff.boards.moves import board_url
 from staff.toolkit.actions import object_action, row_url
 from staff.toolkit.columns import when
 from staff.toolkit.record import RecordAdmin

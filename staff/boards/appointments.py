@@ -1,4 +1,4 @@
-"""The board of appointments."""
+"""The board of appointments by outcome."""
 
 from django.urls import reverse
 
@@ -7,12 +7,13 @@ from appointments.services import change_outcome, preview_outcome
 from organizations.actors import Actor
 from staff.appointments.record import is_cancelable
 from staff.appointments.record_forms import describe
-from staff.boards.boards import BoardAdmin, short_time
+from staff.boards.boards import BoardLayout
+from staff.boards.cards import short_time
 from statuses.models import Board, Status, StatusRole
 
 
-class AppointmentBoard(BoardAdmin):
-    """The appointments by outcome. A move that tells somebody asks first, and says whom."""
+class AppointmentBoard(BoardLayout):
+    """A move that notifies people asks for confirmation and lists them."""
 
     board, status_field, history = Board.APPOINTMENT, "outcome", "outcome_changes"
     card_related = ("last_source",)
@@ -21,22 +22,20 @@ class AppointmentBoard(BoardAdmin):
         return str(row.lead)
 
     def card_lines(self, row: Appointment) -> list[str]:
-        """Return the time, what and with whom, and the source."""
         return [
             short_time(row.schedule_time),
             " · ".join(str(fact) for fact in (row.event_type, row.host) if fact),
             f"From {row.last_source}",
         ]
 
-    def move(self, actor: Actor, row: Appointment, status: Status) -> None:
+    def change_status(self, actor: Actor, row: Appointment, status: Status) -> None:
         change_outcome(organization=row.organization, actor=actor, appointment=row, status_id=status.pk)
 
-    def move_page(self, row: Appointment, status: Status) -> str:
+    def confirmation_page(self, row: Appointment, status: Status) -> str:
         """Return the page that cancels the appointment, which also takes a reason."""
         is_canceling = status.role == StatusRole.CANCELED and status.is_appointment_default and is_cancelable(row)
         return reverse("admin:appointments_appointment_cancel", args=[row.pk]) if is_canceling else ""
 
-    def move_question(self, row: Appointment, status: Status) -> str:
-        """Return who will be told, if somebody will."""
+    def confirmation_question(self, row: Appointment, status: Status) -> str:
         audience = preview_outcome(row, status)
         return describe(audience, row) if audience.members or audience.slack else ""

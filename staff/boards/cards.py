@@ -6,6 +6,8 @@ from uuid import UUID
 
 from django.db.models import IntegerField, Subquery
 from django.http import QueryDict
+from django.utils import timezone
+from django.utils.formats import date_format
 
 from foundation.db.timestamps import now
 from statuses.models import Status, StatusRole, readable_colors
@@ -24,9 +26,8 @@ class CountOf(Subquery):
 
 @dataclass(frozen=True)
 class Card:
-    """A row on the board. `version` is the id of its status, by which a move recognizes that it was overtaken."""
+    """A row on the board. `version` is its id and its status's, so that a move notices an earlier one."""
 
-    id: UUID
     row: str
     url: str
     lines: list[str]
@@ -37,12 +38,10 @@ class Card:
 
     @property
     def days(self) -> int:
-        """Return for how many whole days the row has had its status."""
         return max(0, (now() - self.since).days)
 
     @property
     def is_late(self) -> bool:
-        """Return whether it has had its status for longer than the status allows."""
         return self.limit is not None and self.days > self.limit
 
 
@@ -60,34 +59,15 @@ class Column:
     def __post_init__(self) -> None:
         self.cards: list[Card] = []
         self.text_color, self.bg_color = readable_colors(self.status) if self.status else ("", "")
-
-    @property
-    def key(self) -> str:
-        """Return the status's id, or an empty text for rows without status."""
-        return str(self.status.pk) if self.status else ""
-
-    @property
-    def name(self) -> str:
-        return self.status.name if self.status else "No outcome"
-
-    @property
-    def count(self) -> str:
-        """Return the number of rows as people read it."""
-        return f"{MAX_COUNT:,}+" if self.row_count > MAX_COUNT else f"{self.row_count:,}"
-
-    @property
-    def is_target(self) -> bool:
-        """Return whether a card can be moved here."""
-        return self.status is not None and self.status.is_active
-
-    @property
-    def has_more(self) -> bool:
-        """Return whether not all cards are shown."""
-        return len(self.ids) > PAGE_SIZE
+        self.key = str(self.status.pk) if self.status else ""
+        self.name = self.status.name if self.status else "No outcome"
+        self.is_target = self.status is not None and self.status.is_active  # of moves
+        self.count = f"{MAX_COUNT:,}+" if self.row_count > MAX_COUNT else f"{self.row_count:,}"
+        self.has_more = len(self.ids) > PAGE_SIZE
 
     @property
     def more_url(self) -> str:
-        """Return the address of the next cards, or an empty text if only the list has them."""
+        """The address of the next cards, or an empty text if only the list has them."""
         parameters, offset = self.parameters.copy(), self.offset + PAGE_SIZE
         parameters["layout"], parameters["column"], parameters["offset"] = "board", self.key, str(offset)
         return f"?{parameters.urlencode()}" if offset < MAX_COUNT else ""
@@ -96,3 +76,9 @@ class Column:
 def board_order(status: Status | None) -> tuple[int, int, str]:
     """Return the key that sorts a board's columns: by position, then in the order of a sale, then by name."""
     return (status.position, ROLE_ORDER.get(status.role, 0), status.name.casefold()) if status else (0, 0, "")
+
+
+def short_time(at: datetime) -> str:
+    """Return the time as a card shows it: with weekday, and with the year unless it is this one."""
+    local = timezone.localtime(at)
+    return date_format(local, "D j M, H:i" if local.year == timezone.localdate().year else "DATETIME_FORMAT")

@@ -1,7 +1,7 @@
 """The calendar: the layout of the appointments list that shows a day or a week by host, with the free times.
 
 It shows all appointments of its hosts, because each of them takes time; those that the list's filters leave out are
-shown muted. Past and canceled appointments leave no free time that could be booked, and a canceled one takes none.
+muted. Past and canceled appointments leave no free time that could be booked, and a canceled one takes none.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,24 +34,22 @@ from staff.calendar.grid import (
     gaps,
     hourly,
     is_canceled,
-    place,
+    lay_out,
 )
+from staff.toolkit.actions import AnyPage
 from staff.toolkit.filters import parse_day
-from staff.toolkit.tenant import TenantAdmin
-from staff.toolkit.views import ALL, Layout, ViewChangeList
+from staff.toolkit.views import ALL, Layout, ViewChangeList, layout_response
 
 HOSTS_PER_PAGE = 8
 MAX_APPOINTMENTS = 1_000  # on a page
 MAX_CHOICES = 500  # of hosts and of organizations
-# Views by time, instead of which the calendar shows that time: the number of its days.
+# The calendar replaces these views; the value is the number of days to show.
 VIEWS_BY_TIME = {"today": "1", "upcoming": "7", "past": "7"}
 HOST, ORGANIZATION = "host__id__exact", "organization__id__exact"  # the list's own filters
 
 
 @dataclass(frozen=True)
 class CalendarPage:
-    """What the calendar's address asks for."""
-
     request: HttpRequest
     organization: Organization
     organizations: list[Organization]
@@ -66,48 +64,34 @@ class CalendarPage:
 
     @property
     def days(self) -> list[date]:
-        """The days that are shown."""
         return [self.first + timedelta(days=number) for number in range(7 if self.is_week else 1)]
 
     @property
-    def last(self) -> date:
-        """The last day that is shown."""
-        return self.days[-1]
-
-    @property
     def today(self) -> date:
-        """The present day in the user's time zone."""
         return timezone.localdate(self.at, self.zone)
 
     @property
     def is_now(self) -> bool:
-        """Whether the days that are shown include today."""
-        return self.first <= self.today <= self.last
+        return self.first <= self.today <= self.days[-1]
 
     @property
     def span(self) -> Span:
-        """The time that is shown."""
-        return Span(day_span(self.first, self.zone).start, day_span(self.last, self.zone).end)
+        return Span(day_span(self.first, self.zone).start, day_span(self.days[-1], self.zone).end)
 
     def url(self, **changes: object) -> str:
         """Return the page's address with these parameters changed; None removes one."""
         parameters = {name: value for name, value in self.request.GET.items() if name != "p"} | changes
         return "?" + urlencode({name: value for name, value in parameters.items() if value is not None})
 
-    def day_url(self, day: date) -> str:
-        """Return the address of the calendar of this day, or of its week."""
-        return self.url(day=day.isoformat())
-
     @property
     def links(self) -> dict[str, str]:
-        """The addresses of the page with another time or other hosts, by name."""
         length = timedelta(days=len(self.days))
         return {
-            "previous": self.day_url(self.first - length),
+            "previous": self.url(day=self.first - length),
             "today": self.url(day=None),
-            "next": self.day_url(self.first + length),
-            "day_view": self.url(days="1", day=(self.today if self.is_now else self.first).isoformat()),
-            "week_view": self.url(days="7", day=self.first.isoformat()),
+            "next": self.url(day=self.first + length),
+            "day_view": self.url(days="1", day=self.today if self.is_now else self.first),
+            "week_view": self.url(days="7", day=self.first),
             "all_hosts": self.url(**{HOST: None, "hosts": None}),
             "canceled": self.url(canceled=None if self.shows_canceled else "1"),
             "previous_hosts": self.url(hosts=self.page - 1),
@@ -116,71 +100,73 @@ class CalendarPage:
 
     @property
     def kept_parameters(self) -> list[tuple[str, str]]:
-        """The parameters that the form for another day or host keeps."""
+        """The parameters that the form for another day or host repeats."""
         changed = ("day", "hosts", "p", HOST, ORGANIZATION)
         return [(name, str(value)) for name, value in self.request.GET.items() if name not in changed]
-
-    def booking_url(self, host: Membership, start: datetime) -> str:
-        """Return the address of the booking form with this host and time."""
-        values = {"organization": self.organization.pk, "host": host.pk, "schedule_time": isoformat_z(start)}
-        return f"{reverse('admin:appointments_appointment_add')}?{urlencode(values)}"
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """The hosts to choose from, and those of this page; None stands for the appointments without one."""
+    """The hosts to choose from, and those of this page; None is for the appointments without one."""
 
     choices: list[Membership]
     shown: list[Membership | None]
     has_more: bool
 
 
-def render(admin: TenantAdmin, request: HttpRequest, changelist: ViewChangeList) -> HttpResponse:
-    """Return the calendar's page. Raises BadRequest for invalid values in its address."""
-    page = read_page(admin, request)
-    if changelist.view and (days := VIEWS_BY_TIME.get(changelist.view.name)):
-        return redirect(request.path + page.url(view=ALL.name, days=days, day=None))
-    rows = appointments_of(admin, page)
-    hosts = find_hosts(page, rows)
-    found = list(rows.filter(has_host(hosts.shown))[: MAX_APPOINTMENTS + 1])
-    is_complete = len(found) <= MAX_APPOINTMENTS
-    matching = changelist.queryset.filter(pk__in=[row.pk for row in found]).order_by().values_list("pk", flat=True)
-    visible = [row for row in found[:MAX_APPOINTMENTS] if page.shows_canceled or not is_canceled(row)]
-    columns = build_columns(page, hosts.shown, visible, set(matching))
-    grid = build_grid(page.days, page.zone, columns)
-    # In a week of several hosts there is no place for rows of hours: each of its cells is a list.
-    is_table = page.is_week and len(hosts.shown) > 1
-    for column in columns:
-        # With some of the appointments only, a time could look free that isn't.
-        if page.can_book and is_complete:
-            column.slots = list(free_slots(page, grid, column, by_hour=not is_table))
-        place(column, grid)
-    return admin.layout_response(
-        request,
-        changelist,
-        "appointments/calendar.html",
-        page=page,
-        hosts=hosts,
-        grid=grid,
-        now_line=grid.line(page.at),
-        columns=columns,
-        rows=[columns[start : start + len(page.days)] for start in range(0, len(columns), len(page.days))],
-        is_table=is_table,
-        limit=None if is_complete else MAX_APPOINTMENTS,
-        hidden=len(found) - len(visible) if is_complete else 0,
-    )
+class Calendar(Layout):
+    name, label, icon = "calendar", "Calendar", "calendar_today"
+    parameters = ("days", "day", "hosts", "canceled")
+    places = ("day", "hosts")
+
+    def render(self, page: AnyPage, request: HttpRequest, cl: ViewChangeList) -> HttpResponse:
+        calendar = read_address(page, request)
+        if cl.view and (days := VIEWS_BY_TIME.get(cl.view.name)):
+            return redirect(request.path + calendar.url(view=ALL.name, days=days, day=None))
+        rows = appointments_of(page, calendar)
+        hosts = find_hosts(calendar, rows)
+        appointments = list(rows.filter(has_host(hosts.shown))[: MAX_APPOINTMENTS + 1])
+        is_complete = len(appointments) <= MAX_APPOINTMENTS
+        matching = cl.queryset.filter(pk__in=[row.pk for row in appointments]).order_by().values_list("pk", flat=True)
+        visible = [row for row in appointments[:MAX_APPOINTMENTS] if calendar.shows_canceled or not is_canceled(row)]
+        spans, match_ids = {day: day_span(day, calendar.zone) for day in calendar.days}, set(matching)
+        columns = []
+        for host in hosts.shown:
+            hosted = [row for row in visible if row.host_id == (host.pk if host else None)]
+            columns += [Column(day, host, blocks_of(hosted, match_ids, span)) for day, span in spans.items()]
+        grid = build_grid(calendar.days, calendar.zone, columns)
+        # In a week of several hosts there is no place for rows of hours: each of its cells is a list.
+        is_table = calendar.is_week and len(hosts.shown) > 1
+        for column in columns:
+            # With some of the appointments only, a time could look free that isn't.
+            if calendar.can_book and is_complete:
+                column.slots = list(free_slots(calendar, grid, column, by_hour=not is_table))
+            lay_out(column, grid)
+        length = len(calendar.days)
+        context: dict[str, object] = {
+            "page": calendar,
+            "hosts": hosts,
+            "grid": grid,
+            "now_line": grid.line(calendar.at),
+            "columns": columns,
+            "rows": [columns[start : start + length] for start in range(0, len(columns), length)],
+            "is_table": is_table,
+            "limit": None if is_complete else MAX_APPOINTMENTS,
+            "hidden": len(appointments) - len(visible) if is_complete else 0,
+        }
+        return layout_response(page, request, cl, "appointments/calendar.html", context)
 
 
-def read_page(admin: TenantAdmin, request: HttpRequest) -> CalendarPage:
-    """Return what the address asks for. Raises BadRequest for invalid values, and Http404 without an organization."""
-    organizations = list(organizations_with_role(request, PERMISSIONS[admin.area].view).order_by("name")[:MAX_CHOICES])
+def read_address(page: AnyPage, request: HttpRequest) -> CalendarPage:
+    """Return the values of the address. Raises BadRequest for invalid ones, and Http404 without an organization."""
+    organizations = list(organizations_with_role(request, PERMISSIONS[page.area].view).order_by("name")[:MAX_CHOICES])
     by_id = {str(organization.pk): organization for organization in organizations}
     organization = by_id.get(request.GET.get(ORGANIZATION) or next(iter(by_id), ""))
     if organization is None:
         raise Http404
     values = request.GET
-    is_week, page = values.get("days", "7"), values.get("hosts", "1")
-    if is_week not in ("1", "7") or not (page.isascii() and page.isdigit() and 0 < int(page) <= MAX_CHOICES):
+    days, number = values.get("days", "7"), values.get("hosts", "1")
+    if days not in ("1", "7") or not (number.isascii() and number.isdigit() and 0 < int(number) <= MAX_CHOICES):
         raise BadRequest("The calendar's address has an invalid value.")
     try:
         day = parse_day(values["day"]) if values.get("day") else timezone.localdate()
@@ -191,28 +177,29 @@ def read_page(admin: TenantAdmin, request: HttpRequest) -> CalendarPage:
         request=request,
         organization=organization,
         organizations=organizations,
-        first=day - timedelta(days=day.weekday()) if is_week == "7" else day,
-        is_week=is_week == "7",
+        first=day - timedelta(days=day.weekday()) if days == "7" else day,
+        is_week=days == "7",
         host_id=host_id,
-        page=int(page),
+        page=int(number),
         shows_canceled=values.get("canceled") == "1",
-        can_book=has_role(request, PERMISSIONS[admin.area].add, organization.pk),
+        can_book=has_role(request, PERMISSIONS[page.area].add, organization.pk),
     )
 
 
-def appointments_of(admin: TenantAdmin, page: CalendarPage) -> QuerySet[Appointment]:
-    """Return all appointments that take place in the time that is shown."""
-    begun: QuerySet[Appointment] = admin.get_queryset(page.request).filter(
-        organization=page.organization, schedule_time__gt=page.span.start - LONGEST, schedule_time__lt=page.span.end
+def appointments_of(page: AnyPage, calendar: CalendarPage) -> QuerySet[Appointment]:
+    """Return all appointments that take place in the calendar's time."""
+    start, end = calendar.span.start, calendar.span.end
+    begun: QuerySet[Appointment] = page.get_queryset(calendar.request).filter(
+        organization=calendar.organization, schedule_time__gt=start - LONGEST, schedule_time__lt=end
     )
-    return begun.alias(over_at=ENDS_AT).filter(over_at__gt=page.span.start).order_by("schedule_time", "id")
+    return begun.alias(over_at=ENDS_AT).filter(over_at__gt=start).order_by("schedule_time", "id")
 
 
 def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> Hosts:
     """Return the hosts: the user first, then by name.
 
     They are the active members who are closers or have hosted before, so that those without appointments are seen to
-    be free; and whoever hosts one in the time that is shown, even if they have left.
+    be free; and the hosts of the calendar's time, even if they have left.
     """
     present = set(rows.order_by().values_list("host", flat=True).distinct())
     hosted = Appointment.objects.of(page.organization).filter(host=OuterRef("pk"))
@@ -230,20 +217,8 @@ def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> Hosts:
 
 
 def has_host(hosts: Iterable[Membership | None]) -> Q:
-    """Return the condition that an appointment has one of these hosts."""
     members = [host for host in hosts if host]
     return Q(host__in=members) | Q(host=None) if None in hosts else Q(host__in=members)
-
-
-def build_columns(
-    page: CalendarPage, hosts: Iterable[Membership | None], appointments: list[Appointment], matching: set[UUID]
-) -> list[Column]:
-    """Return the columns of each host's days, with their appointments."""
-    columns = []
-    for host in hosts:
-        hosted = [row for row in appointments if row.host_id == (host.pk if host else None)]
-        columns += [Column(day, host, blocks_of(hosted, matching, day_span(day, page.zone))) for day in page.days]
-    return columns
 
 
 def free_slots(page: CalendarPage, grid: Grid, column: Column, *, by_hour: bool) -> Iterator[Slot]:
@@ -253,14 +228,5 @@ def free_slots(page: CalendarPage, grid: Grid, column: Column, *, by_hour: bool)
         return
     for gap in gaps(column.blocks, grid.window(column.day), page.at):
         for span in hourly(gap, page.zone) if by_hour else [gap]:
-            yield Slot(span, gap, page.booking_url(host, span.start))
-
-
-CALENDAR = Layout(
-    "calendar",
-    "Calendar",
-    "calendar_today",
-    render,
-    parameters=("days", "day", "hosts", "canceled"),
-    places=("day", "hosts"),
-)
+            values = {"organization": page.organization.pk, "host": host.pk, "schedule_time": isoformat_z(span.start)}
+            yield Slot(span, gap, f"{reverse('admin:appointments_appointment_add')}?{urlencode(values)}")

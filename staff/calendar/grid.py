@@ -1,6 +1,6 @@
-"""Where appointments and free time stand in the calendar: pure functions of times, hosts and appointments.
+"""The positions of appointments and free times in the calendar: pure functions of times, hosts and appointments.
 
-The grid's rows are the hours that clocks show, so days of 23 and 25 hours have right rows, too: an hour that a clock
+The grid's rows are the hours that clocks show, so days of 23 and 25 hours are correct, too: an hour that a clock
 repeats has two rows, and one that it skips has none that day. Positions are counted in steps of five minutes.
 """
 
@@ -20,23 +20,13 @@ SHORTEST_BLOCK = 6  # steps, so that a short call can be read
 SHORTEST_GAP = timedelta(minutes=15)
 WORKING_HOURS = (8, 18)  # shown in any case
 HALF_HOUR = timedelta(minutes=30)  # clocks are moved by half an hour at least
-MAX_LANES = 8  # beside each other; more stand on top of each other
+MAX_LANES = 8  # beside each other; further blocks overlap
 
 
 @dataclass(frozen=True)
 class Span:
-    """A time from a start to an end, both in UTC."""
-
     start: datetime
     end: datetime
-
-    def overlaps(self, other: "Span") -> bool:
-        """Return whether the two have a time in common."""
-        return self.start < other.end and other.start < self.end
-
-    def within(self, other: "Span") -> "Span":
-        """Return the part that is in the other one."""
-        return Span(max(self.start, other.start), min(self.end, other.end))
 
 
 @dataclass
@@ -55,18 +45,16 @@ class Block:
 
     @property
     def position(self) -> str:
-        """Its position as names of CSS classes."""
         return f"{position_classes(self.top, self.height)} l{self.lane} w{self.lanes}"
 
     @property
     def is_canceled(self) -> bool:
-        """Whether it takes no time."""
         return is_canceled(self.appointment)
 
 
 @dataclass
 class Slot:
-    """A free time that can be booked; the first one of a gap names the whole gap."""
+    """A free time that can be booked; the first one of a gap shows the whole gap."""
 
     span: Span
     gap: Span
@@ -76,28 +64,23 @@ class Slot:
 
     @property
     def position(self) -> str:
-        """Its position as names of CSS classes."""
         return position_classes(self.top, self.height)
 
     @property
     def is_first(self) -> bool:
-        """Whether the gap begins here."""
         return self.span.start == self.gap.start
 
 
 @dataclass
 class Column:
-    """The day of a host, with what stands in it in the order of time; without a host, the unassigned appointments."""
-
     day: date
-    host: object
+    host: object  # None: the appointments without one
     blocks: list[Block]
     slots: list[Slot] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)  # the positions of hours that don't exist on this day
 
     @property
     def items(self) -> list[Block | Slot]:
-        """The blocks and the free times, in order."""
         items: list[Block | Slot] = [*self.blocks, *self.slots]
         return sorted(items, key=lambda item: (item.span.start, item.span.end))
 
@@ -110,7 +93,7 @@ class Grid:
     hours: list[tuple[int, int]]
 
     def position(self, at: datetime) -> int:
-        """Return how many steps after the first row this time is; before the first row, 0."""
+        """Return the number of steps from the first row to this time; 0 before the first row."""
         local = at.astimezone(self.zone)
         row = (local.hour, local.fold)
         index = bisect_left(self.hours, row)
@@ -120,34 +103,29 @@ class Grid:
 
     @property
     def labels(self) -> list[str]:
-        """What stands beside each row: its hour."""
         return [f"{hour:02}:00" + " again" * fold for hour, fold in self.hours]
 
     def line(self, at: datetime) -> str:
-        """Return the CSS classes of a line at this time, or an empty string if it isn't shown."""
-        is_shown = self.hours[0][0] <= at.astimezone(self.zone).hour <= self.hours[-1][0]
-        return position_classes(self.position(at), 0) if is_shown else ""
+        """Return the CSS classes of a line at this time, or an empty string if it is outside the grid."""
+        is_inside = self.hours[0][0] <= at.astimezone(self.zone).hour <= self.hours[-1][0]
+        return position_classes(self.position(at), 0) if is_inside else ""
 
     def window(self, day: date) -> Span:
-        """Return the shown time of a day."""
-        first, last = self.hours[0][0], self.hours[-1][0] + 1
-        return Span(self.at(day, first), self.at(day, last))
-
-    def at(self, day: date, hour: int) -> datetime:
-        """Return when an hour of a day begins; hour 24 is the next day's first."""
-        local = datetime.combine(day + timedelta(days=hour // 24), time(hour % 24), self.zone)
-        return local.astimezone(UTC)
+        """Return the day's part of the grid, by the hours that its clock shows."""
+        midnight = datetime.combine(day, time(), self.zone)
+        start, end = (midnight + timedelta(hours=hour) for hour in (self.hours[0][0], self.hours[-1][0] + 1))
+        return Span(start.astimezone(UTC), end.astimezone(UTC))
 
 
 def build_grid(days: Sequence[date], zone: tzinfo, columns: Iterable[Column]) -> Grid:
-    """Return the rows for these days: the working hours, and all others in which there is an appointment."""
-    shown = set(range(*WORKING_HOURS))
+    """Return the rows for these days: the working hours, and those from the first to the last appointment."""
+    needed = set(range(*WORKING_HOURS))
     for column in columns:
         for block in column.blocks:
             first, last = block.span.start.astimezone(zone), (block.span.end - STEP).astimezone(zone)
-            shown |= {first.hour, last.hour}
+            needed |= {first.hour, last.hour}
     hours = {hour for day in days for hour in hours_of(day, zone)}
-    return Grid(zone, sorted(hour for hour in hours if min(shown) <= hour[0] <= max(shown)))
+    return Grid(zone, sorted(hour for hour in hours if min(needed) <= hour[0] <= max(needed)))
 
 
 def hours_of(day: date, zone: tzinfo) -> set[tuple[int, int]]:
@@ -159,7 +137,6 @@ def hours_of(day: date, zone: tzinfo) -> set[tuple[int, int]]:
 
 
 def day_span(day: date, zone: tzinfo) -> Span:
-    """Return the day from midnight to midnight."""
     period = Period(day, day, zone)
     return Span(period.start.astimezone(UTC), period.end.astimezone(UTC))
 
@@ -168,15 +145,15 @@ def blocks_of(appointments: Iterable[Appointment], matching: set[UUID], day: Spa
     """Return the blocks of the appointments that take place on a day, even if only in part."""
     blocks = []
     for appointment in appointments:
-        whole = Span(appointment.schedule_time.astimezone(UTC), appointment.ends_at)
-        if whole.overlaps(day):
-            is_match = appointment.pk in matching
-            blocks.append(Block(appointment, whole.within(day), is_match, whole.start < day.start, whole.end > day.end))
+        start, end = appointment.schedule_time.astimezone(UTC), appointment.ends_at
+        if start < day.end and day.start < end:
+            span = Span(max(start, day.start), min(end, day.end))
+            blocks.append(Block(appointment, span, appointment.pk in matching, start < day.start, end > day.end))
     return blocks
 
 
-def place(column: Column, grid: Grid) -> None:
-    """Set the position of all that stands in the column; blocks that overlap stand beside each other."""
+def lay_out(column: Column, grid: Grid) -> None:
+    """Set the positions of the column's items: overlapping blocks get lanes side by side."""
     for item in column.items:
         item.top = grid.position(item.span.start)
         # The end may be the next day's midnight, or an hour that this day doesn't have.
@@ -195,16 +172,14 @@ def place(column: Column, grid: Grid) -> None:
         for member in group:
             member.lanes = min(len(lane_ends), MAX_LANES)
     hours = hours_of(column.day, grid.zone)
-    column.skipped = [
-        position_classes(row * STEPS_PER_HOUR, STEPS_PER_HOUR)
-        for row, hour in enumerate(grid.hours)
-        if hour not in hours
-    ]
+    skipped = [row * STEPS_PER_HOUR for row, hour in enumerate(grid.hours) if hour not in hours]
+    column.skipped = [position_classes(top, STEPS_PER_HOUR) for top in skipped]
 
 
 def gaps(blocks: Iterable[Block], window: Span, now: datetime) -> Iterator[Span]:
-    """Yield the free times of a window that are still to come and long enough for a call."""
-    start = max(window.start, round_up(now))
+    """Yield the free times of a window from the next quarter of an hour on that are long enough for a call."""
+    quarter = now.astimezone(UTC).replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
+    start = max(window.start, quarter if quarter == now else quarter + SHORTEST_GAP)
     busy = sorted((block.span for block in blocks if not block.is_canceled), key=lambda span: span.start)
     for span in [*busy, Span(window.end, window.end)]:
         if min(span.start, window.end) - start >= SHORTEST_GAP:
@@ -223,21 +198,11 @@ def hourly(gap: Span, zone: tzinfo) -> Iterator[Span]:
         start = end
 
 
-def round_up(at: datetime) -> datetime:
-    """Return the next quarter of an hour."""
-    floor = at.astimezone(UTC).replace(minute=at.minute // 15 * 15, second=0, microsecond=0)
-    return floor if floor == at else floor + SHORTEST_GAP
-
-
 def position_classes(top: int, height: int) -> str:
-    """Return the names of the CSS classes that place something so many steps from the top, and so high.
-
-    Classes, because the pages have no inline styles; appointments/calendar.css has all of them.
-    """
+    """Return classes of calendar.css for a position and a height in steps: the pages have no inline styles."""
     (h, m), (d, e) = divmod(top, STEPS_PER_HOUR), divmod(height, STEPS_PER_HOUR)
     return f"h{h} m{m} d{d} e{e}"
 
 
 def is_canceled(appointment: Appointment) -> bool:
-    """Return whether the appointment takes no time any more."""
     return appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED

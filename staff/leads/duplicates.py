@@ -35,7 +35,7 @@ from staff.toolkit.bulk import selected_action
 from staff.toolkit.columns import two_lines
 from staff.toolkit.record import Card, Fact, RecordAdmin
 from staff.toolkit.tenant import TenantAdmin
-from staff.toolkit.views import View
+from staff.toolkit.views import ALL, View
 from webhooks.models import Endpoint
 
 
@@ -218,6 +218,7 @@ class PossibleDuplicateAdmin(TenantAdmin):
             empty="No two leads have the same mailbox, phone or full name. New leads are compared within minutes.",
         ),
         View("dismissed", "Not duplicates", lambda request, rows: rows.filter(is_dismissed=True)),
+        ALL,
     )
 
     @property

@@ -27,13 +27,14 @@ from staff.appointments.lead_page import (
 from staff.appointments.timeline import appointment_sources, of_lead
 from staff.boards.leads import LeadBoard
 from staff.configuration.statuses import status_column, status_label
-from staff.imports import ImportableAdmin
+from staff.imports import ImportButton
 from staff.leads import record
 from staff.leads.columns import contact, next_step
 from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
 from staff.leads.privacy import erase, erasure_notice, export_json
-from staff.leads.search import LeadSearchAdmin
+from staff.leads.search import find_by_lead
 from staff.optins import opt_ins
+from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
 from staff.toolkit.bulk import members, selected_action
 from staff.toolkit.columns import when
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
@@ -42,6 +43,7 @@ from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.forms import accepted_email
 from staff.toolkit.record import Fact, RecordAdmin
 from staff.toolkit.timeline import TimelineEntry, TimelineSource
+from staff.toolkit.views import TABLE
 from statuses.models import Board, Status
 
 
@@ -129,16 +131,20 @@ set_setter_selected = selected_action(
 
 
 @admin.register(Lead)
-class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport, RecordAdmin):
+class LeadAdmin(RecordAdmin):
     empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."
     area = Area.WORK
     own_rows = staticmethod(conditions.may_be_followed_by)
-    import_kind = ImportKind.LEADS
     entity = CustomField.Entity.LEAD
     form = LeadForm
     list_display = ("lead_contact", status_column("status", "Status"), "setter", next_step, "changed", "last_source")
     select_related = ("status", "setter__user", "last_source")
+    views = LEAD_VIEWS
+    layouts = (TABLE, LeadBoard())
     list_filter = (
+        LeadWorkFilter,
+        MyLeadsFilter,
+        LeftStatusFilter,
         "status",
         "setter",
         "first_source",
@@ -147,26 +153,27 @@ class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport,
         ("created_at", DayRangeFilter),
     )
     ordering = ("-updated_at", "-id")
-    reference_column = None
+    find_rows = staticmethod(find_by_lead)
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Search by name, e-mail or phone"
     actions = (set_status_selected, set_setter_selected)
-    export_columns = (
-        Column("email", "E-mail", "email"),
-        Column("first_name", "First name", "first_name"),
-        Column("last_name", "Last name", "last_name"),
-        Column("phone_e164", "Phone", "phone_e164"),
-        Column("status", "Status", "status__name"),
-        *member_columns("setter", "Setter"),
-        Column("first_source", "First source", "first_source__name"),
-        Column("last_source", "Last source", "last_source__name"),
-        Column(
-            "next_touch_point_type", "Next touch point type", "next_touch_point_type", labels(TouchPointType.choices)
+    buttons = (
+        ImportButton(ImportKind.LEADS),
+        CustomFieldsExport(
+            Column("E-mail", "email"),
+            Column("First name", "first_name"),
+            Column("Last name", "last_name"),
+            Column("Phone", "phone_e164"),
+            Column("Status", "status__name"),
+            *member_columns("setter", "Setter"),
+            Column("First source", "first_source__name"),
+            Column("Last source", "last_source__name"),
+            Column("Next touch point type", "next_touch_point_type", labels(TouchPointType.choices)),
+            Column("Next touch point at", "next_touch_point_at", is_time=True),
+            Column("Created", "created_at", is_time=True),
+            Column("Updated", "updated_at", is_time=True),
+            Column("ID", "id"),
         ),
-        Column("next_touch_point_at", "Next touch point at", "next_touch_point_at", is_time=True),
-        Column("created_at", "Created", "created_at", is_time=True),
-        Column("updated_at", "Updated", "updated_at", is_time=True),
-        Column("id", "ID", "id"),
     )
     readonly_fields = ("first_source", "last_source", "created_at", "updated_at")
     add_fieldsets = (

@@ -1,7 +1,7 @@
 """Base of every admin page: services do all writes, and the form shows a service's error."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -32,7 +32,8 @@ from organizations.actors import staff_actor
 from organizations.permissions import current_user
 from staff.toolkit.actions import AnyRow, row_url
 from staff.toolkit.forms import ServiceForm, TimestampField, validate_year
-from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator, OfferedLookupsChangeList
+from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator
+from staff.toolkit.views import TABLE, Layout, ListButton, View, ViewChangeList
 
 STATE_COLORS = {
     State.PENDING.label: "info",
@@ -94,12 +95,16 @@ class ServiceAdmin(ModelAdmin):
     show_full_result_count = False  # counting a large table takes seconds
     show_facets = admin.ShowFacets.NEVER
     warn_unsaved_form = True
+    views: ClassVar[Sequence[View]] = ()  # the first one is the list's without parameters, the last one is ALL
+    layouts: ClassVar[Sequence[Layout]] = (TABLE,)
+    buttons: ClassVar[Sequence[ListButton]] = ()
+    column_values: ClassVar[Mapping[str, Any]] = {}  # annotations that columns show
     # Lookups that no filter offers, but links of the admin use.
     lookups_of_links: ClassVar[tuple[str, ...]] = ()
     empty_text = ""  # what to do for the first row
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return OfferedLookupsChangeList
+        return ViewChangeList
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list. Raises BadRequest for invalid values and pages; Django would redirect to all rows."""
@@ -177,11 +182,6 @@ class ServiceAdmin(ModelAdmin):
 
     def get_inlines(self, request: HttpRequest, obj: AnyRow | None) -> Sequence[type["ReadOnlyInline"]]:
         return self.inlines if obj else ()  # no other row refers to a new one
-
-    @classmethod
-    def register_filter(cls, *filters: type[admin.ListFilter]) -> None:
-        """Offer another app's filters above those of this list."""
-        cls.list_filter = (*filters, *cls.list_filter)
 
     def changeform_view(
         self,

@@ -1,4 +1,4 @@
-"""What the columns of lists show: times near now, and cells of two lines."""
+"""Cells of lists: times near now, and two lines."""
 
 from datetime import datetime, timedelta
 
@@ -16,7 +16,6 @@ DAYS = {-1: "Yesterday", 0: "Today", 1: "Tomorrow"}
 
 
 def two_lines(first: object, second: object) -> SafeString:
-    """Return a cell with a main line, and a smaller one below it."""
     return format_html('<span class="list-cell"><span>{}</span><small>{}</small></span>', first, second)
 
 

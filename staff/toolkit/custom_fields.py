@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from unfold import widgets
 
 from leads.models import CustomField
-from staff.toolkit.export import Cell, Column, ExportAdmin, yes_or_no
+from staff.toolkit.export import Cell, Column, Export, yes_or_no
 from staff.toolkit.tenant import OptimisticLockForm
 
 JsonValue = str | float | bool | None
@@ -67,10 +67,7 @@ def export_columns(fields: list[CustomField], taken: set[str]) -> list[Column]:
     for field in fields:
         is_unique = field.label not in taken and labels[field.organization_id, field.label] == 1
         columns.setdefault(field.label if is_unique else f"{field.label} ({field.key})", []).append(field)
-    return [
-        Column(members[0].key, header, "custom_values", partial(exported, members))
-        for header, members in columns.items()
-    ]
+    return [Column(header, "custom_values", partial(exported, members)) for header, members in columns.items()]
 
 
 def exported(fields: list[CustomField], values: dict[str, JsonValue]) -> Cell:
@@ -108,12 +105,10 @@ class CustomValuesForm(OptimisticLockForm):
         return changed
 
 
-class CustomFieldsExport(ExportAdmin):
+class CustomFieldsExport(Export):
     """An export with a column for each custom field of the user's organizations."""
 
-    entity: ClassVar[CustomField.Entity]
-
-    def get_export_columns(self, request: HttpRequest) -> list[Column]:
-        fields = self.visible_rows(request, CustomField).filter(entity=self.entity).order_by("position", "key")
-        columns = super().get_export_columns(request)
+    def columns_for(self, page: Any, request: HttpRequest) -> list[Column]:
+        fields = page.visible_rows(request, CustomField).filter(entity=page.entity).order_by("position", "key")
+        columns = super().columns_for(page, request)
         return [*columns, *export_columns(list(fields), {column.header for column in columns})]

@@ -2,19 +2,19 @@
 
 The file has all rows of the list's filters, search and view, in the list's order. The database sends them in batches,
 and they are written to a temporary file without a name, so memory doesn't grow with their number, and nothing is left
-when the client goes away. The file is complete before it is sent: an error gives an ordinary page.
+when the client disconnects. The file is complete before it is sent: an error gives an ordinary page.
 """
 
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from datetime import date, datetime
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from tempfile import TemporaryFile
-from typing import IO, Any, ClassVar, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from django.contrib import messages
@@ -33,8 +33,10 @@ from leads.imports.values import FORMULA
 from organizations.models import Organization, SecurityEventKind
 from organizations.permissions import BACK_OFFICE, filter_by_role, has_role
 from organizations.security_log import record_security_event
-from staff.toolkit.tenant import TenantAdmin, has_several_organizations
-from staff.toolkit.views import VIEW_VAR
+from staff.toolkit.actions import AnyPage
+from staff.toolkit.saved_views import VIEW_VAR
+from staff.toolkit.tenant import has_several_organizations
+from staff.toolkit.views import Link, ListButton, chosen_view
 from staff.toolkit.xlsx import write_xlsx
 
 EXPORTERS = BACK_OFFICE
@@ -44,18 +46,12 @@ BATCH, BATCH_SIZE = 2_000, 1_000_000  # rows that are read at once, and bytes of
 Cell: TypeAlias = str | int | float | date | datetime | UUID | None
 
 
-def as_is(value: Any) -> Cell:
-    """Return a value that needs no conversion."""
-    return value
-
-
 class Column(NamedTuple):
-    """A column of the file: a stable name and header, what it reads (a path or an expression), and how to show it."""
+    """A column of the file: its header, the value (a lookup or an expression), and its conversion for people."""
 
-    name: str
     header: str
     value: str | Combinable
-    show: Callable[[Any], Cell] = as_is
+    show: Callable[[Any], Cell] = lambda value: value
     is_time: bool = False
 
 
@@ -64,106 +60,78 @@ def member_columns(name: str, header: str) -> tuple[Column, Column]:
     user = f"{name}__user__"
     full_name = Trim(Concat(F(f"{user}first_name"), Value(" "), F(f"{user}last_name"), output_field=CharField()))
     return (
-        Column(name, header, Case(When(**{f"{name}__isnull": False}, then=full_name))),
-        Column(f"{name}_email", f"{header} e-mail", f"{user}email"),
+        Column(header, Case(When(**{f"{name}__isnull": False}, then=full_name))),
+        Column(f"{header} e-mail", f"{user}email"),
     )
 
 
 def labels(choices: Iterable[tuple[str, Any]]) -> Callable[[Any], Cell]:
-    """Return the conversion of a stored choice to its label."""
-    names: Mapping[str, str] = {value: str(label) for value, label in choices}
+    names = {value: str(label) for value, label in choices}
     return lambda value: names.get(value, value)
 
 
 def yes_or_no(value: bool | None) -> Cell:
-    """Return a Boolean as people read it."""
     return None if value is None else "Yes" if value else "No"
 
 
-def header_of(column: Column) -> str:
-    """Return the column's header; of a time with the zone of all its values."""
-    return f"{column.header} ({timezone.get_current_timezone_name()})" if column.is_time else column.header
+class Export(ListButton):
+    """Buttons that download the list's rows, for users who may do so in any organization."""
 
+    def __init__(self, *columns: Column) -> None:
+        self.columns = columns
 
-class ListButton(NamedTuple):
-    """A link beside a list's filters; `title` says more than `label`."""
+    def is_allowed(self, page: AnyPage, request: HttpRequest) -> bool:
+        return page.has_view_permission(request) and has_role(request, EXPORTERS)
 
-    label: str
-    url: str
-    icon: str
-    title: str
-
-
-class ExportAdmin(TenantAdmin):
-    """An admin page whose list has buttons that download its rows."""
-
-    export_columns: ClassVar[tuple[Column, ...]] = ()
-    change_list_template = "admin/export_list.html"
-
-    def has_export_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user may download rows of any organization."""
-        return self.has_view_permission(request) and has_role(request, EXPORTERS)
-
-    def get_export_columns(self, request: HttpRequest) -> list[Column]:
+    def columns_for(self, page: AnyPage, request: HttpRequest) -> list[Column]:
         """Return the columns; with the organization's name for users of several organizations."""
-        organization = [Column("organization", "Organization", "organization__name")]
-        return [*self.export_columns, *(organization if has_several_organizations(request) else [])]
+        organization = [Column("Organization", "organization__name")]
+        return [*self.columns, *(organization if has_several_organizations(request) else [])]
 
-    def get_urls(self) -> list[URLPattern]:
-        """Return the page's URLs with those of the two files."""
-        prefix = f"{self.opts.app_label}_{self.opts.model_name}_export"
-        view = self.admin_site.admin_view(self.export)
-        files = [path(f"export.{kind}", view, {"kind": kind}, name=f"{prefix}_{kind}") for kind in WRITERS]
-        return [*files, *super().get_urls()]
+    def urls(self, page: AnyPage) -> list[URLPattern]:
+        prefix = f"{page.opts.app_label}_{page.opts.model_name}_export"
+        view = page.admin_site.admin_view(partial(self.respond, page))
+        return [path(f"export.{kind}", view, {"kind": kind}, name=f"{prefix}_{kind}") for kind in WRITERS]
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponseBase:
-        """Show the list with its buttons."""
-        context = {"list_buttons": self.list_buttons(request), **(extra_context or {})}
-        return super().changelist_view(request, context)
-
-    def list_buttons(self, request: HttpRequest) -> list[ListButton]:
-        """Return a button for each file with the rows of the present list; none if the user may not download them."""
-        if not self.has_export_permission(request):
+    def links(self, page: AnyPage, request: HttpRequest) -> list[Link]:
+        if not self.is_allowed(page, request):
             return []
-        prefix, query = f"admin:{self.opts.app_label}_{self.opts.model_name}_export", request.GET.copy()
-        if view := self.chosen_view(request):
+        prefix, query = f"admin:{page.opts.app_label}_{page.opts.model_name}_export", request.GET.copy()
+        if view := chosen_view(page, request):
             query[VIEW_VAR] = view.name
         return [
-            ListButton(
+            Link(
                 kind.upper(),
                 f"{reverse(f'{prefix}_{kind}')}?{query.urlencode()}",
                 "download",
-                f"Download all rows of this list as {kind.upper()}",
+                title=f"Download all rows of this list as {kind.upper()}",
             )
             for kind in WRITERS
         ]
 
-    def export(self, request: HttpRequest, kind: str) -> HttpResponseBase:
-        """Return the file with the list's rows, and record in the security log who got how many.
+    def respond(self, page: AnyPage, request: HttpRequest, kind: str) -> HttpResponseBase:
+        """Return the file with the list's rows, and record in the security log who exported how many.
 
         Raises PermissionDenied. With more than MAX_ROWS rows it returns to the list with a message.
         """
-        if not self.has_export_permission(request):
+        if not self.is_allowed(page, request):
             raise PermissionDenied
-        rows = filter_by_role(request, EXPORTERS, self.get_changelist_instance(request).queryset)
+        rows = filter_by_role(request, EXPORTERS, page.get_changelist_instance(request).queryset)
         if rows.order_by()[: MAX_ROWS + 1].count() > MAX_ROWS:
             messages.error(request, f"A file can have {MAX_ROWS:,} rows. Choose filters, and export again.")
             return redirect(f"../?{request.GET.urlencode()}")
-        columns = self.get_export_columns(request)
+        columns, name = self.columns_for(page, request), str(page.opts.verbose_name_plural)
+        zone = timezone.get_current_timezone_name()
+        header = [f"{column.header} ({zone})" if column.is_time else column.header for column in columns]
         with ExitStack() as stack, transaction.atomic():
             file = stack.enter_context(TemporaryFile())
             counts: Counter[UUID] = Counter()
-            header = [header_of(column) for column in columns]
-            WRITERS[kind](file, str(self.opts.verbose_name_plural), header, counted(rows, columns, counts))
-            self.record_export(kind, counts)
+            WRITERS[kind](file, name, header, counted(rows, columns, counts))
+            for organization in Organization.objects.filter(pk__in=counts):
+                details = f"{counts[organization.pk]:,} {name} as {kind.upper()}"
+                record_security_event(SecurityEventKind.EXPORTED, organization=organization, details=details)
             stack.pop_all()  # from here on the response closes it
-        return download(file, f"{self.opts.verbose_name_plural}-{timezone.localdate():%Y-%m-%d}", kind)
-
-    def record_export(self, kind: str, counts: Mapping[UUID, int]) -> None:
-        """Add an entry to the security log of each organization that the rows belong to."""
-        for organization in Organization.objects.filter(pk__in=counts):
-            details = f"{counts[organization.pk]:,} {self.opts.verbose_name_plural} as {kind.upper()}"
-            record_security_event(SecurityEventKind.EXPORTED, organization=organization, details=details)
+        return download(file, f"{name}-{timezone.localdate():%Y-%m-%d}", kind)
 
 
 def counted(rows: QuerySet[Any], columns: list[Column], counts: Counter[UUID]) -> Iterator[list[Cell]]:
@@ -175,7 +143,7 @@ def counted(rows: QuerySet[Any], columns: list[Column], counts: Counter[UUID]) -
     zone = timezone.get_current_timezone()
     query = rows.values_list("organization_id", *values, *expressions).query
     with connection.cursor() as cursor:
-        # All rows are wanted, not the first tenth. As a statement of its own it also applies the request's scope.
+        # The plan is for all rows, not for the first tenth. The separate statement also applies the request's scope.
         cursor.execute("SET LOCAL cursor_tuple_fraction = 1")
     # `iterator()` would read everything at once behind a pooler, where a cursor works within a transaction only.
     for row in query.get_compiler(connection=connection).results_iter(
@@ -202,7 +170,6 @@ def batch_length(rows: QuerySet[Any], cells: Iterable[Combinable]) -> int:
 
 
 def download(file: IO[bytes], name: str, kind: str) -> FileResponse:
-    """Return the response with the file, which it closes."""
     file.seek(0)
     name = f"{name}.{kind}".replace(" ", "-")
     response = FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[kind])
@@ -213,20 +180,20 @@ def download(file: IO[bytes], name: str, kind: str) -> FileResponse:
 
 
 def write_csv(file: IO[bytes], title: str, header: list[str], rows: Iterable[list[Cell]]) -> None:
-    """Write the rows as UTF-8 with a byte order mark, by which Excel recognizes it.
+    """Write the rows as UTF-8 with a byte order mark, which tells Excel the encoding.
 
     Text that could be a formula gets an apostrophe in front; so does a phone number, which keeps its + and all digits
     in a spreadsheet.
     """
-    with text_of(file) as text:
-        writer = csv.writer(text)
-        writer.writerow(map(csv_cell, header))
-        for row in rows:
-            writer.writerow([value and csv_cell(value) for value in row])  # many may be empty
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    writer = csv.writer(text)
+    writer.writerow(map(csv_cell, header))
+    for row in rows:
+        writer.writerow([value and csv_cell(value) for value in row])  # many may be empty
+    text.detach()  # which flushes it, and leaves the file open
 
 
 def csv_cell(value: Cell) -> Cell:
-    """Return the value as it is written to a CSV file."""
     if isinstance(value, str):
         return f"'{value}" if FORMULA.match(value) else value
     if isinstance(value, datetime):
@@ -234,20 +201,10 @@ def csv_cell(value: Cell) -> Cell:
     return value
 
 
-@contextmanager
-def text_of(file: IO[bytes]) -> Iterator[io.TextIOWrapper]:
-    """Return a text file that writes to the binary one, which stays open."""
-    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    yield text
-    text.detach()
-
-
-def write_sheet(file: IO[bytes], title: str, header: list[str], rows: Iterable[list[Cell]]) -> None:
-    """Write the rows as an XLSX file. Its cells have types, so no text can become a formula."""
-    write_xlsx(file, title.capitalize(), header, rows)
-
-
-WRITERS = {"csv": write_csv, "xlsx": write_sheet}
+WRITERS: dict[str, Callable[[IO[bytes], str, list[str], Iterable[list[Cell]]], None]] = {
+    "csv": write_csv,
+    "xlsx": write_xlsx,
+}
 CONTENT_TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",

@@ -1,16 +1,39 @@
-"""A list filter by a range of days."""
+"""List filters by one of some choices, and by a range of days."""
 
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
+from django.contrib.admin import ModelAdmin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from unfold.contrib.filters.admin import RangeDateFilter
+from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
 from unfold.utils import parse_date_str
 
 from foundation.api.fields import YEARS
+
+
+class ChoiceFilter(DropdownFilter):
+    """A filter by one of the `options`, each with its label."""
+
+    options: ClassVar[list[tuple[str, str]]]
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        return self.options
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of the chosen option. Raises IncorrectLookupParameters for another one."""
+        option = self.value()
+        if not option:
+            return queryset
+        if option not in dict(self.lookup_choices):
+            raise IncorrectLookupParameters
+        return self.filtered(request, queryset, option)
+
+    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+        """Return the rows of a valid option."""
+        raise NotImplementedError
 
 
 class DayRangeFilter(RangeDateFilter):
@@ -20,22 +43,16 @@ class DayRangeFilter(RangeDateFilter):
     """
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of these days. Raises IncorrectLookupParameters for anything but a day of our years."""
-        first, last = self.read_day("from"), self.read_day("to")
-        if first:
-            queryset = queryset.filter(**{f"{self.field_path}__gte": first})
-        if last:
-            queryset = queryset.filter(**{f"{self.field_path}__lt": last + timedelta(days=1)})
+        """Return the rows of these days. Raises IncorrectLookupParameters for an invalid day."""
+        for name, lookup, added in (("from", "gte", 0), ("to", "lt", 1)):
+            if text := self.used_parameters.get(f"{self.field_path}_{name}"):
+                day = datetime.combine(parse_day(text) + timedelta(days=added), time.min)
+                queryset = queryset.filter(**{f"{self.field_path}__{lookup}": timezone.make_aware(day)})
         return queryset
-
-    def read_day(self, name: str) -> datetime | None:
-        """Return the beginning of the day in this parameter, or None if it isn't set."""
-        text = self.used_parameters.get(f"{self.field_path}_{name}")
-        return timezone.make_aware(datetime.combine(parse_day(text), time.min)) if text else None
 
 
 def parse_day(text: str) -> date:
-    """Return the day that the text of a parameter means. Raises IncorrectLookupParameters if it isn't one of ours."""
+    """Return the day of a query parameter. Raises IncorrectLookupParameters unless its year is one of the API's."""
     day = parse_date_str(text)
     if day is None or day.year not in YEARS:
         raise IncorrectLookupParameters

@@ -1,8 +1,8 @@
 """`TenantAdmin`: base of the admin pages of rows that belong to an organization.
 
-A user sees the rows of their organizations only: in lists, searches, filters, autocompletion, selects and histories,
-and also when they send another row's id by hand. A form always belongs to one organization; users of several
-organizations choose one before they add a row.
+Users see the rows of their organizations only: in lists, searches, filters, autocompletion, selects and histories, and
+when they send another row's id by hand. A form belongs to one organization; users of several organizations choose one
+before they add a row.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,9 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey, ManyToManyField, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
+from django.urls import URLPattern
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
@@ -31,15 +33,14 @@ from organizations.permissions import (
     organizations_with_role,
     roles_by_organization,
 )
-from staff.toolkit.actions import AnyRow
-from staff.toolkit.base import Fieldsets
+from staff.toolkit import saved_views
+from staff.toolkit.actions import AnyPage, AnyRow
+from staff.toolkit.base import Fieldsets, ServiceAdmin
 from staff.toolkit.forms import ServiceForm
-from staff.toolkit.views import ListWithViews
+from staff.toolkit.views import ListPart, show_list
 
 
 class TenantForm(ServiceForm):
-    """A form for a row of one organization."""
-
     organization: ClassVar[Organization]
     # What to show when a database constraint would fail: the constraint's name → the field and the message.
     constraint_messages: ClassVar[dict[str, tuple[str, str]]] = {}
@@ -53,7 +54,7 @@ class TenantForm(ServiceForm):
                 field.queryset = self.choices(name, field.queryset.model)
 
     def choices(self, name: str, model: type[Model]) -> QuerySet:
-        """Return the organization's rows that a field may refer to: of members those who can be chosen, or are now."""
+        """Return the organization's rows that a field may refer to; of members, the active ones and the present one."""
         rows = self.page.visible_rows(self.request, model).filter(organization=self.organization)
         if model is not Membership:
             return rows
@@ -85,7 +86,6 @@ class OptimisticLockForm(TenantForm):
 
     @staticmethod
     def version_of(row: Any) -> str:  # any model's
-        """Return what identifies the row's present state."""
         return isoformat_z(row.updated_at)
 
     def clean(self) -> dict[str, Any]:
@@ -103,24 +103,10 @@ class OptimisticLockForm(TenantForm):
         return cleaned
 
 
-class ChooseOrganizationForm(forms.Form):
-    """Asks for the organization of a new row."""
-
-    organization = forms.ModelChoiceField(
-        Organization.objects.none(), label="For which organization?", empty_label=None, widget=UnfoldAdminSelectWidget
-    )
-
-    def __init__(self, choices: QuerySet[Organization]) -> None:
-        super().__init__()
-        field: Any = self.fields["organization"]
-        field.queryset = choices
-
-
 class TypedChoice(AutocompleteSelect):
     """Django's autocomplete select, which can also render a submitted value that is not an id."""
 
     def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> list[Any]:
-        """Return the chosen row as an option, or none for an invalid id; the form's error says that it is invalid."""
         try:
             return super().optgroups(name, value, attr)
         except ValidationError:
@@ -131,7 +117,6 @@ class TenantRelatedFilter(RelatedDropdownFilter):
     """A list filter by a related row that offers only rows of the user's organizations."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: "TenantAdmin") -> list[tuple[str, str]]:
-        """Return ids and labels; with the organization's name for users of several organizations."""
         rows = model_admin.visible_rows(request, field.remote_field.model)
         if field.remote_field.model is Organization or not has_several_organizations(request):
             return [(str(row.pk), str(row)) for row in rows]
@@ -149,16 +134,44 @@ class TenantRelatedFilter(RelatedDropdownFilter):
         return bool(self.used_parameters) or super().has_output()
 
 
-class TenantAdmin(ListWithViews):
+class TenantAdmin(ServiceAdmin):
     """An admin page of tenant rows. `area` decides which roles may view and change them."""
 
     area: ClassVar[Area]
+    # Finds rows by a search term, in place of Django's search: (page, request, rows, term) -> rows.
+    find_rows: Callable[[AnyPage, HttpRequest, QuerySet[Any], str], QuerySet[Any]] | None = None
+    change_list_template, list_before_template = "admin/list.html", "admin/list_views.html"
+    list_after_template = "statuses/board.html"  # empty unless the layout is a board
     form = TenantForm
     # Relations that a row's name, columns and buttons use. (Django's list_select_related is for lists only.)
     select_related: ClassVar[tuple[str, ...]] = ()
-    # The condition that a row is assigned to one of these memberships, or to nobody. In an area whose `write_own` names
-    # roles, they may write such rows only; without a condition, none.
+    # The condition that a row is assigned to one of these memberships, or unassigned. In an area whose `write_own`
+    # names roles, they may write such rows only; without a condition, none.
     own_rows: Callable[[QuerySet[Any]], Q] | None = None
+
+    class Media:
+        css: ClassVar[dict[str, list[str]]] = {"all": ["organizations/lists.css"]}
+
+    @property
+    def list_name(self) -> str:
+        return f"{self.opts.app_label}_{self.opts.model_name}_changelist"
+
+    def get_urls(self) -> list[URLPattern]:
+        parts: list[ListPart] = [*self.layouts, *self.buttons]
+        own = [*(saved_views.urls(self) if self.views else ()), *(url for part in parts for url in part.urls(self))]
+        return [*own, *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
+        return show_list(self, request, super().changelist_view)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows that match. Raises BadRequest for a search that would be too expensive."""
+        found = super().get_search_results(request, queryset, search_term)
+        if self.find_rows is None or not search_term.strip():
+            return found
+        return self.find_rows(self, request, queryset, search_term), False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         """Return the rows that the user may view. All of Django's admin views start from it."""
@@ -166,7 +179,6 @@ class TenantAdmin(ListWithViews):
         return rows.select_related("organization", *self.select_related)
 
     def visible_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet:
-        """Return the rows of a related model that this page may show to the user."""
         if model is Organization:
             return organizations_with_role(request, PERMISSIONS[self.area].view)
         rows = model._default_manager.select_related("organization", *(["user"] if model is Membership else []))
@@ -177,10 +189,7 @@ class TenantAdmin(ListWithViews):
         return has_role(request, PERMISSIONS[self.area].view, obj and obj.organization_id)
 
     def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
-        """Return whether the user may write the row: by their role in its organization, or because it is their own.
-
-        Without a row, return whether they may write any. It is read once in a request.
-        """
+        """Return whether the user may write the row, by their role or because it is their own; without a row, any."""
         permission = PERMISSIONS[self.area]
         if obj is None:
             return has_role(request, permission.add)
@@ -188,14 +197,14 @@ class TenantAdmin(ListWithViews):
             return True
         if not has_role(request, permission.write_own, obj.organization_id):
             return False
-        known: dict[object, bool] = request.__dict__.setdefault("own_rows", {})
+        # Kept for the request, because a page asks dozens of times.
+        answers: dict[object, bool] = request.__dict__.setdefault("own_rows", {})
         key = (self.model, obj.pk)
-        if key not in known:
-            known[key] = self.writable_rows(request, self.model._default_manager.filter(pk=obj.pk)).exists()
-        return known[key]
+        if key not in answers:
+            answers[key] = self.writable_rows(request, self.model._default_manager.filter(pk=obj.pk)).exists()
+        return answers[key]
 
     def writable_rows(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Filter rows of this page's model to those that the user may write."""
         if is_operator(request):
             return rows
         permission = PERMISSIONS[self.area]
@@ -208,7 +217,6 @@ class TenantAdmin(ListWithViews):
     def get_form(
         self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
     ) -> type[ServiceForm]:
-        """Return a subclass of the form that knows its organization: the row's, or the chosen one for a new row."""
         form = super().get_form(request, obj, change=change, **kwargs)
         organization = obj.organization if obj else self.chosen_organization(request)
         return type(form.__name__, (form,), {"organization": organization})
@@ -216,8 +224,8 @@ class TenantAdmin(ListWithViews):
     def chosen_organization(self, request: HttpRequest) -> Organization | None:
         """Return the organization of a new row: the one in the URL, or else the only one in which the user may add it.
 
-        Returns None if the user has to choose one. Raises Http404 if the user may not add rows in the one in the URL:
-        another one in its place would get a row that was meant for somebody else.
+        Returns None if the user has to choose one. Raises Http404 if the user may not add rows in the one in the URL,
+        so that another organization never gets a row that was meant for it.
         """
         candidates = list(organizations_with_role(request, PERMISSIONS[self.area].add))
         named = request.GET.get("organization")
@@ -232,18 +240,19 @@ class TenantAdmin(ListWithViews):
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
         """Show the add form; before it, let users of several organizations choose one."""
-        if self.has_add_permission(request) and self.chosen_organization(request) is None:
-            return self.ask_for_organization(request)
-        return super().add_view(request, form_url, extra_context)
-
-    def ask_for_organization(self, request: HttpRequest) -> HttpResponse:
-        """Return the page that asks for the new row's organization."""
+        if not self.has_add_permission(request) or self.chosen_organization(request):
+            return super().add_view(request, form_url, extra_context)
+        organizations = organizations_with_role(request, PERMISSIONS[self.area].add)
+        form = forms.Form()
+        form.fields["organization"] = forms.ModelChoiceField(
+            organizations, label="For which organization?", empty_label=None, widget=UnfoldAdminSelectWidget
+        )
         context = {
             **self.admin_site.each_context(request),
             "title": f"Add {self.opts.verbose_name}",
             "opts": self.opts,
-            "form": ChooseOrganizationForm(organizations_with_role(request, PERMISSIONS[self.area].add)),
-            # Sent on with the choice, because they may prefill the add form.
+            "form": form,
+            # Sent with the choice, because they may prefill the add form.
             "parameters": [(name, value) for name, value in request.GET.items() if name != "organization"],
         }
         return TemplateResponse(request, "admin/choose_organization.html", context)
@@ -268,20 +277,15 @@ class TenantAdmin(ListWithViews):
     def formfield_for_manytomany(
         self, db_field: ManyToManyField, request: HttpRequest, **kwargs: Any
     ) -> forms.ModelMultipleChoiceField | None:
-        """Return a multiple choice without rows, as above."""
         kwargs["queryset"] = db_field.remote_field.model._default_manager.none()
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        """Return the columns; with the organization's name for users of several organizations."""
         columns = list(super().get_list_display(request))
         return [*columns, "organization"] if has_several_organizations(request) else columns
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
-        """Return the filters, each of the kind that fits its field."""
-        filters = [*super().get_list_filter(request)]
-        if has_several_organizations(request):
-            filters.append("organization")
+        filters = [*super().get_list_filter(request), *(["organization"] if has_several_organizations(request) else [])]
         return [self.filter_for(name) if isinstance(name, str) else name for name in filters]
 
     def filter_for(self, name: str) -> tuple[str, type]:

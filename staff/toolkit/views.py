@@ -1,14 +1,12 @@
-"""Views of a list: its named selections of rows (tabs), and its layouts (table, board, calendar).
+"""What a list shows: its views (named selections of rows, the tabs), its layouts, and the buttons beside its filters.
 
-A list's address says what it shows: `?view=<name of a built-in view>`, `?layout=<name>`, filters, search and order.
-`?view=<id of a saved view>` leads to the address that is saved; `saved=<id>` in it says which view is open.
-
-Another app adds a view with `register_view`, and a layout with `register_layout`. A layout's `render` gets the list
-with filters, search and view applied: `cl.queryset` has the rows, and `cl.get_query_string(...)` keeps the parameters.
+A page lists them as objects in `views`, `layouts` and `buttons`. The list's address says which it shows:
+`?view=<name of a built-in view>`, `?layout=<name>`, filters, search and order. `?view=<id of a saved view>` leads to
+the address that is saved; `saved=<id>` in it names the open view.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -22,78 +20,96 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
+from unfold.views import ChangeList
 
 from organizations.models import SavedView
-from staff.toolkit import saved_views
-from staff.toolkit.base import ServiceAdmin
-from staff.toolkit.lists import OfferedLookupsChangeList
-from staff.toolkit.saved_views import SAVED_VAR
+from staff.toolkit import lists
+from staff.toolkit.actions import AnyPage
+from staff.toolkit.saved_views import SAVED_VAR, VIEW_VAR, Saving, form_values, visible_views
 
-VIEW_VAR, LAYOUT_VAR = "view", "layout"
-TABLE = "table"
+LAYOUT_VAR = "layout"
 
 
 class View(NamedTuple):
-    """A built-in selection of a list's rows: `rows` filters them, and `ordering` is their order if nobody sorts.
-
-    `empty` is what the page says, and advises, when there are none.
-    """
+    """A built-in selection of a list's rows."""
 
     name: str
     label: str
-    rows: Callable[[HttpRequest, QuerySet[Any]], QuerySet[Any]] | None = None
-    ordering: tuple[str, ...] = ()
-    empty: str = ""
+    rows: Callable[[HttpRequest, QuerySet[Any]], QuerySet[Any]] = lambda request, rows: rows
+    ordering: tuple[str, ...] = ()  # unless the user sorts
+    empty: str = ""  # the page's text if there are none
 
 
-# The last view of each list that has views.
-ALL = View("all", "All")
+ALL = View("all", "All")  # the last view of each list that has views
 
 
-class Layout(NamedTuple):
-    """Another form of a list than the table. `parameters` are those of the address that it reads itself.
-
-    Of them `places` say where in the rows one is; a saved view doesn't keep these.
-    """
-
-    name: str
-    label: str
-    icon: str
-    render: Callable[[Any, HttpRequest, "ViewChangeList"], HttpResponse]  # with the admin page as the first argument
-    parameters: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-
-
-class Choice(NamedTuple):
-    """A link of the tabs or of the switch between layouts."""
+class Link(NamedTuple):
+    """A tab, a link to a layout, or a button beside a list's filters; `title` says more than `label`."""
 
     label: str
     url: str
-    is_active: bool
     icon: str = ""
+    is_active: bool = False
+    title: str = ""
 
 
-class ViewChangeList(OfferedLookupsChangeList):
-    """A list that shows the view and the layout of its address."""
+class ListPart:
+    """A part that a page lists; `urls` are added to the page's."""
 
-    model_admin: "ListWithViews"
-    view: View | None
-    layout: Layout | None
-    queryset: QuerySet[Any]
+    def urls(self, page: AnyPage) -> list[URLPattern]:
+        return []
+
+
+class ListButton(ListPart):
+    def links(self, page: AnyPage, request: HttpRequest) -> list[Link]:
+        """Return the links beside the list's filters; none for a user who may not open them."""
+        raise NotImplementedError
+
+
+class Layout(ListPart):
+    name: str
+    label: str
+    icon: str
+    parameters: tuple[str, ...] = ()  # the query parameters that it reads itself
+    places: tuple[str, ...] = ()  # those that say where in the rows the user is; a saved view drops them
+
+    def render(self, page: AnyPage, request: HttpRequest, cl: "ViewChangeList") -> HttpResponse:
+        """Return the page with the rows of `cl.queryset`; `cl.get_query_string(...)` keeps the list's parameters."""
+        raise NotImplementedError
+
+
+class Table(Layout):
+    """Django's own list."""
+
+    name, label, icon = "table", "Table", "list"
+
+
+TABLE = Table()  # the first layout of each list
+
+
+class ViewChangeList(ChangeList):
+    """A list that shows the view and the layout of its address.
+
+    It executes only the lookups that its filters offer, and the orders that are fast. Django's own list executes any
+    lookup on the table's columns, such as a regular expression that takes minutes, and sorts any number of rows.
+    """
+
+    model_admin: AnyPage
     request: HttpRequest
+    queryset: QuerySet[Any]
+    view: View | None = None
+    layout: Layout
+    is_too_large_to_sort = False
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: list[str] | None = None) -> QuerySet[Any]:
-        """Return the rows that match the filters, the search and the view, in the view's order."""
-        self.request = request
-        self.view, self.layout = self.model_admin.chosen_view(request), self.model_admin.chosen_layout(request)
-        if self.view is None and self.model_admin.views:
+        self.request, page = request, self.model_admin
+        self.view, self.layout = chosen_view(page, request), chosen_layout(page, request)
+        if self.view is None and page.views:
             raise IncorrectLookupParameters
-        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
-        rows = rows.annotate(**self.model_admin.column_values)
-        return self.view.rows(request, rows) if self.view and self.view.rows else rows
+        rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters).annotate(**page.column_values)
+        return self.view.rows(request, rows) if self.view else rows
 
     def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the parameters that belong to filters."""
         # Search looks among all rows: its form keeps these parameters, and must not keep the view.
         self.filter_params.pop(VIEW_VAR, None)
         others = {LAYOUT_VAR, SAVED_VAR, *(name for layout in self.model_admin.layouts for name in layout.parameters)}
@@ -102,13 +118,11 @@ class ViewChangeList(OfferedLookupsChangeList):
 
     def get_query_string(self, new_params: dict[str, Any] | None = None, remove: list[str] | None = None) -> str:
         """Return the list's address with some parameters changed; the view stays unless it is one of them."""
-        view = getattr(self, "view", None)
-        kept = {VIEW_VAR: view.name} if view else {}
-        address: str = super().get_query_string(kept | (new_params or {}), remove)
+        view = {VIEW_VAR: self.view.name} if self.view else {}
+        address: str = super().get_query_string(view | (new_params or {}), remove)
         return address
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        """Return the order that the address names, or the view's, or the list's."""
         if self.view and self.view.ordering and ORDER_VAR not in self.params:
             return list(self.view.ordering)
         ordering: list[Any] = super().get_ordering(request, queryset)
@@ -122,171 +136,156 @@ class ViewChangeList(OfferedLookupsChangeList):
         """Read a page of the table; another layout reads the rows itself."""
         self.drop_slow_order(request)
         rows = self.queryset
-        if self.layout:
+        if self.layout is not TABLE:
             self.queryset = rows.none()
         super().get_results(request)
-        if self.model_admin.views or self.layout:
-            self.full_result_count = self.result_count  # so that the heading has no number: tabs lead to all rows
         self.queryset = rows
-        self.title = capfirst(self.opts.verbose_name_plural)
+        # The heading has the number of all rows only beside that of those which a search or filters have left.
+        is_filtered = self.query or self.has_active_filters
+        if not is_filtered or self.model_admin.views or self.layout is not TABLE:
+            self.full_result_count = self.result_count
+
+    def get_filters(self, request: HttpRequest) -> tuple[Any, ...]:
+        """Return Django's parse of the filters. Raises BadRequest if a parameter belongs to none of them."""
+        filters: tuple[Any, ...] = super().get_filters(request)
+        if not filters[2].keys() <= set(self.model_admin.lookups_of_links):  # the remaining parameters
+            raise BadRequest("The list has no such filter.")
+        return filters
+
+    def drop_slow_order(self, request: HttpRequest) -> None:
+        """Return to the list's own order if too many rows are to be sorted without an index."""
+        if ORDER_VAR not in self.params or self.is_sorted_by_index:
+            return
+        rows = self.queryset.order_by()
+        if rows[: lists.MAX_COUNT + 1].count() > lists.MAX_COUNT:
+            del self.params[ORDER_VAR], self.filter_params[ORDER_VAR]
+            self.queryset = rows.order_by(*self.get_ordering(request, rows))
+            self.is_too_large_to_sort = True
 
     @property
-    def tabs(self) -> list[Choice]:
-        """The list's views: the built-in ones, then the user's own, then the shared ones."""
-        opened = self.saved_view
-        built_in = [
-            Choice(
-                view.label,
-                # What a saved view looks for stays with it.
-                f"?{VIEW_VAR}={view.name}" if opened else self.get_query_string({VIEW_VAR: view.name, ORDER_VAR: None}),
-                view == self.view and not opened,
-            )
-            for view in self.model_admin.all_views
-        ]
-        saved = saved_views.visible_views(self.request, self.model_admin)
-        others = [
-            Choice(view.name, f"?{VIEW_VAR}={view.pk}", view == opened, "" if view.owner_id else "group")
-            for view in saved.values()
-        ]
-        return built_in + others
+    def is_sorted_by_index(self) -> bool:
+        """Whether an index of all rows of an organization begins with the chosen order."""
+        first = self.queryset.query.order_by[0]
+        indexes = [[name.lstrip("-") for name in index.fields] for index in self.opts.indexes if not index.condition]
+        return isinstance(first, str) and ["organization", first.lstrip("-"), "id"] in indexes
+
+    def empty(self) -> dict[str, object]:
+        """Return the text of a list without rows. `is_new`: there are none that a filter, search or view hides."""
+        name = self.opts.verbose_name_plural
+        if not self.root_queryset.exists():
+            return {"title": f"No {name} yet", "text": self.model_admin.empty_text, "is_new": True}
+        if self.view and self.view.empty and not self.query and not self.has_active_filters:
+            return {"title": f"No {name} here", "text": self.view.empty}
+        return {"title": f"No {name} found", "text": "None match the filters and the search."}
+
+    @property
+    def tabs(self) -> list[Link]:
+        """Links to the list's views: the built-in ones, then the user's own, then the shared ones."""
+        links = []
+        for view in self.model_admin.views:
+            url = self.get_query_string({VIEW_VAR: view.name, ORDER_VAR: None})
+            url = f"?{VIEW_VAR}={view.name}" if self.saved_view else url  # its filters stay with a saved view
+            links.append(Link(view.label, url, is_active=view == self.view and not self.saved_view))
+        for saved in self.saved_views.values():
+            icon = "" if saved.owner_id else "group"
+            links.append(Link(saved.name, f"?{VIEW_VAR}={saved.pk}", icon, saved == self.saved_view))
+        return links
 
     @cached_property
+    def saved_views(self) -> dict[str, SavedView]:
+        return visible_views(self.request, self.model_admin)
+
+    @property
     def saved_view(self) -> SavedView | None:
-        """Return the saved view that is open."""
-        views = saved_views.visible_views(self.request, self.model_admin)
-        return views.get(self.request.GET.get(SAVED_VAR, ""))
+        return self.saved_views.get(self.request.GET.get(SAVED_VAR, ""))
+
+    @cached_property
+    def saving(self) -> Saving | None:
+        """Values of the forms that save views; None if the user can't save any here."""
+        return form_values(self) if self.model_admin.views else None
+
+    @cached_property
+    def buttons(self) -> list[Link]:
+        return [link for part in self.model_admin.buttons for link in part.links(self.model_admin, self.request)]
 
     @property
-    def saving(self) -> saved_views.Saving | None:
-        """What the forms that save views need; None if the user can't save any here."""
-        return saved_views.saving(self) if self.model_admin.views else None
-
-    @property
-    def layout_links(self) -> list[Choice]:
-        """The list's layouts, with the table first; none if there is only the table."""
-        layouts = self.model_admin.layouts
-        if not layouts:
-            return []
-        table = Choice("Table", self.get_query_string({LAYOUT_VAR: None}), self.layout is None, "list")
-        others = [
-            Choice(layout.label, self.get_query_string({LAYOUT_VAR: layout.name}), layout == self.layout, layout.icon)
-            for layout in layouts
+    def layout_links(self) -> list[Link]:
+        layouts = self.model_admin.layouts if len(self.model_admin.layouts) > 1 else ()
+        names = {layout: None if layout is TABLE else layout.name for layout in layouts}
+        return [
+            Link(layout.label, self.get_query_string({LAYOUT_VAR: name}), layout.icon, layout is self.layout)
+            for layout, name in names.items()
         ]
-        return [table, *others]
 
 
-class ListWithViews(ServiceAdmin):
-    """An admin page whose list can have views and layouts. A list that is opened plainly shows the first view."""
+def chosen_view(page: AnyPage, request: HttpRequest) -> View | None:
+    """Return the view that the address names; by default the first, or all rows if the address says anything else."""
+    if not page.views:
+        return None
+    if VIEW_VAR in request.GET:
+        return next((view for view in page.views if view.name == request.GET[VIEW_VAR]), None)
+    is_list = request.resolver_match and request.resolver_match.url_name == page.list_name
+    # Selected rows are meant whatever view they were in.
+    is_plain = is_list and not request.GET and (request.method == "GET" or request.POST.get("select_across") == "1")
+    first: View = page.views[0]
+    return first if is_plain else ALL
 
-    views: ClassVar[tuple[View, ...]] = ()
-    layouts: ClassVar[tuple[Layout, ...]] = ()
-    column_values: ClassVar[Mapping[str, Any]] = {}  # annotations that columns show
-    list_before_template = "admin/list_views.html"
 
-    class Media:
-        css: ClassVar[dict[str, list[str]]] = {"all": ["organizations/lists.css"]}
+def chosen_layout(page: AnyPage, request: HttpRequest) -> Layout:
+    return next((layout for layout in page.layouts if layout.name == request.GET.get(LAYOUT_VAR)), TABLE)
 
-    @classmethod
-    def register_view(cls, *views: View) -> None:
-        """Offer another app's views before those of this list."""
-        cls.views = (*views, *cls.views)
 
-    @classmethod
-    def register_layout(cls, *layouts: Layout) -> None:
-        """Offer another app's layouts after those of this list."""
-        cls.layouts = (*cls.layouts, *layouts)
+def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., HttpResponseBase]) -> HttpResponseBase:
+    """Show the list in the layout and the view of the address, or redirect to an address without unknown ones.
 
-    @classmethod
-    def register_column(cls, column: Callable[[Any], object], **values: object) -> None:
-        """Show another app's column after the first, with annotations that it reads."""
-        cls.list_display = (cls.list_display[0], column, *cls.list_display[1:])
-        cls.column_values = {**cls.column_values, **values}
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ViewChangeList]:
-        return ViewChangeList
-
-    def get_urls(self) -> list[URLPattern]:
-        """Return the page's URLs, with those of the forms that save views."""
-        return [*(saved_views.urls(self) if self.views else ()), *super().get_urls()]
-
-    @property
-    def list_name(self) -> str:
-        """The name of the list's URL."""
-        return f"{self.opts.app_label}_{self.opts.model_name}_changelist"
-
-    @property
-    def all_views(self) -> tuple[View, ...]:
-        """The views with that of all rows, which comes last; none if the list has none."""
-        return (*self.views, ALL) if self.views else ()
-
-    def chosen_view(self, request: HttpRequest) -> View | None:
-        """Return the view that the address names; by default the first, or all rows if the address says anything."""
-        name = request.GET.get(VIEW_VAR)
-        is_list = request.resolver_match and request.resolver_match.url_name == self.list_name
-        # Rows that somebody has selected are meant, whatever view they were in.
-        is_plain = is_list and not request.GET and (request.method == "GET" or request.POST.get("select_across") == "1")
-        if name is None and self.views:
-            return self.views[0] if is_plain else ALL
-        return next((view for view in self.all_views if view.name == name), None)
-
-    def chosen_layout(self, request: HttpRequest) -> Layout | None:
-        """Return the layout that the address names, or None for the table."""
-        return next((layout for layout in self.layouts if layout.name == request.GET.get(LAYOUT_VAR)), None)
-
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
-        """Show the list in the layout and the view of the address; without those that don't exist."""
-        views = saved_views.visible_views(request, self)
-        if saved := views.get(request.GET.get(VIEW_VAR, "")):
-            return redirect(f"{request.path}?{saved.query}&{SAVED_VAR}={saved.pk}")
-        if unknown := self.unknown_choices(request):
-            parameters: QueryDict = request.GET.copy()
-            for name in unknown:
-                del parameters[name]
-            if self.views:
-                parameters.setdefault(VIEW_VAR, ALL.name)
-            messages.warning(request, f"The list has no such {' or '.join(unknown)} any more.")
-            return redirect(f"{request.path}?{parameters.urlencode()}")
-        try:
-            return self.list_response(request, extra_context)
-        except BadRequest:
-            saved = views.get(request.GET.get(SAVED_VAR, ""))
-            if saved is None or request.GET.keys() == {VIEW_VAR, SAVED_VAR}:
-                raise
-            messages.warning(request, "What this view looked for no longer exists. These are all rows.")
-            return redirect(f"{request.path}?{VIEW_VAR}={ALL.name}&{SAVED_VAR}={saved.pk}")
-
-    def list_response(self, request: HttpRequest, extra_context: dict[str, Any] | None) -> HttpResponseBase:
-        """Return the list's page in its layout. Raises BadRequest for what no filter offers."""
-        layout = self.chosen_layout(request)
-        if layout is None:
-            response: HttpResponseBase = super().changelist_view(request, extra_context)
-            return response
-        if not self.has_view_or_change_permission(request):
+    Raises BadRequest for a filter that the list doesn't have, unless it comes from the open saved view.
+    """
+    choices = {VIEW_VAR: [ALL, *page.views], LAYOUT_VAR: page.layouts}
+    unknown = [
+        name
+        for name, parts in choices.items()
+        if name in request.GET and request.GET[name] not in {part.name for part in parts}
+    ]
+    if VIEW_VAR in unknown and (saved := visible_views(request, page).get(request.GET[VIEW_VAR])):
+        return redirect(f"{request.path}?{saved.query}&{SAVED_VAR}={saved.pk}")
+    if unknown:
+        parameters: QueryDict = request.GET.copy()
+        for name in unknown:
+            del parameters[name]
+        if page.views:
+            parameters.setdefault(VIEW_VAR, ALL.name)
+        messages.warning(request, f"The list has no such {' or '.join(unknown)} any more.")
+        return redirect(f"{request.path}?{parameters.urlencode()}")
+    try:
+        layout = chosen_layout(page, request)
+        if layout is TABLE:
+            return show_table(request, {"title": capfirst(page.opts.verbose_name_plural)})
+        if not page.has_view_or_change_permission(request):
             raise PermissionDenied
-        return layout.render(self, request, self.get_changelist_instance(request))
+        return layout.render(page, request, page.get_changelist_instance(request))
+    except BadRequest:
+        opened = visible_views(request, page).get(request.GET.get(SAVED_VAR, ""))
+        if opened is None or request.GET.keys() == {VIEW_VAR, SAVED_VAR}:
+            raise
+        messages.warning(request, "This view refers to something that no longer exists. These are all rows.")
+        return redirect(f"{request.path}?{VIEW_VAR}={ALL.name}&{SAVED_VAR}={opened.pk}")
 
-    def unknown_choices(self, request: HttpRequest) -> list[str]:
-        """Return the names of the parameters that name a view or a layout which the list doesn't have."""
-        views = {ALL.name, *(view.name for view in self.views)}
-        layouts = {TABLE, *(layout.name for layout in self.layouts)}
-        known = {VIEW_VAR: views, LAYOUT_VAR: layouts}
-        return [name for name, names in known.items() if name in request.GET and request.GET[name] not in names]
 
-    def layout_response(
-        self, request: HttpRequest, cl: ViewChangeList, template: str, **context: object
-    ) -> TemplateResponse:
-        """Return a layout's page. The template extends `admin/change_list.html`, and replaces `result_list`."""
-        request.current_app = self.admin_site.name
-        cl.formset = None
-        whole: dict[str, object] = {
-            **self.admin_site.each_context(request),
-            "title": cl.title,
-            "is_popup": False,
-            "cl": cl,
-            "media": self.media,
-            "opts": self.opts,
-            "has_add_permission": self.has_add_permission(request),
-            "actions_on_top": False,
-            "actions_on_bottom": False,
-        }
-        return TemplateResponse(request, template, whole | context)
+def layout_response(
+    page: AnyPage, request: HttpRequest, cl: ViewChangeList, template: str, context: dict[str, object]
+) -> TemplateResponse:
+    """Return a layout's page. The template extends `admin/change_list.html`, and replaces `result_list`."""
+    request.current_app = page.admin_site.name
+    cl.formset = None
+    list_context: dict[str, object] = {
+        **page.admin_site.each_context(request),
+        "title": capfirst(page.opts.verbose_name_plural),
+        "is_popup": False,
+        "cl": cl,
+        "media": page.media,
+        "opts": page.opts,
+        "has_add_permission": page.has_add_permission(request),
+        "actions_on_top": False,
+        "actions_on_bottom": False,
+    }
+    return TemplateResponse(request, template, list_context | context)

@@ -14,26 +14,25 @@ from zipfile import ZIP_DEFLATED, ZipFile
 DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001  of Excel's count of days
 MAX_TEXT = 32_767  # characters in a cell
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-DATE_STYLE, TIME_STYLE, HEADER_STYLE = 1, 2, 3  # positions in STYLES
+DATE_STYLE, TIME_STYLE, HEADER_STYLE = 1, 2, 3  # positions in the cellXfs of styles.xml
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 DOCUMENT = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
-CONTENT_TYPES = f"""<Types xmlns="{PACKAGE}/content-types">
+PARTS = {
+    "[Content_Types].xml": f"""<Types xmlns="{PACKAGE}/content-types">
 <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
 <Override PartName="/xl/workbook.xml" ContentType="{TYPE}.sheet.main+xml"/>
 <Override PartName="/xl/styles.xml" ContentType="{TYPE}.styles+xml"/>
-<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{TYPE}.worksheet+xml"/></Types>"""
-PARTS = f"""<Relationships xmlns="{PACKAGE}/relationships">
-<Relationship Id="rId1" Type="{DOCUMENT}/officeDocument" Target="xl/workbook.xml"/></Relationships>"""
-WORKBOOK = f"""<workbook xmlns="{MAIN}" xmlns:r="{DOCUMENT}">
-<sheets><sheet name="%s" sheetId="1" r:id="rId1"/></sheets></workbook>"""
-WORKBOOK_PARTS = f"""<Relationships xmlns="{PACKAGE}/relationships">
+<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{TYPE}.worksheet+xml"/></Types>""",
+    "_rels/.rels": f"""<Relationships xmlns="{PACKAGE}/relationships">
+<Relationship Id="rId1" Type="{DOCUMENT}/officeDocument" Target="xl/workbook.xml"/></Relationships>""",
+    "xl/_rels/workbook.xml.rels": f"""<Relationships xmlns="{PACKAGE}/relationships">
 <Relationship Id="rId1" Type="{DOCUMENT}/worksheet" Target="worksheets/sheet1.xml"/>
-<Relationship Id="rId2" Type="{DOCUMENT}/styles" Target="styles.xml"/></Relationships>"""
-STYLES = f"""<styleSheet xmlns="{MAIN}"><numFmts count="2">
+<Relationship Id="rId2" Type="{DOCUMENT}/styles" Target="styles.xml"/></Relationships>""",
+    "xl/styles.xml": f"""<styleSheet xmlns="{MAIN}"><numFmts count="2">
 <numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/>
 <numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd\\ hh:mm"/></numFmts>
 <fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>
@@ -42,7 +41,10 @@ STYLES = f"""<styleSheet xmlns="{MAIN}"><numFmts count="2">
 <borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>
 <cellXfs count="4"><xf/><xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/>
 <xf fontId="1" applyFont="1"/></cellXfs>
-<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>"""
+<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>""",
+}
+WORKBOOK = f"""<workbook xmlns="{MAIN}" xmlns:r="{DOCUMENT}">
+<sheets><sheet name="%s" sheetId="1" r:id="rId1"/></sheets></workbook>"""
 SHEET_START = f"""<worksheet xmlns="{MAIN}"><sheetViews><sheetView workbookViewId="0">
 <pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>
 <sheetFormatPr defaultRowHeight="15"/><cols><col min="1" max="%d" width="20" customWidth="1"/></cols><sheetData>"""
@@ -50,16 +52,12 @@ SHEET_END = "</sheetData></worksheet>"
 
 
 def write_xlsx(file: IO[bytes], title: str, header: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Write the table to the file. `title` names the sheet: at most 31 letters, digits, spaces or hyphens."""
-    parts = {
-        "[Content_Types].xml": CONTENT_TYPES,
-        "_rels/.rels": PARTS,
-        "xl/workbook.xml": WORKBOOK % escape(title),
-        "xl/_rels/workbook.xml.rels": WORKBOOK_PARTS,
-        "xl/styles.xml": STYLES,
-    }
+    """Write the table to the file. Its cells have types, so no text can become a formula.
+
+    `title` names the sheet: at most 31 letters, digits, spaces or hyphens.
+    """
     with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, xml in parts.items():
+        for name, xml in (PARTS | {"xl/workbook.xml": WORKBOOK % escape(title.capitalize())}).items():
             archive.writestr(name, xml)
         with archive.open("xl/worksheets/sheet1.xml", "w") as sheet:
             sheet.write((SHEET_START % len(header)).encode())
@@ -70,7 +68,6 @@ def write_xlsx(file: IO[bytes], title: str, header: Sequence[str], rows: Iterabl
 
 
 def row_xml(values: Iterable[Any], style: str = "") -> str:
-    """Return a row of the sheet."""
     return f"<row>{''.join([cell_xml(value, style) for value in values])}</row>"
 
 

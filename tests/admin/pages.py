@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from organizations.isolation import TenantModel
 from organizations.models import Membership
-from staff.toolkit.views import ListWithViews
+from staff.toolkit.tenant import TenantAdmin
 
 MODEL_ADMINS = [
     model_admin for model_admin in admin.site._registry.values() if model_admin.opts.app_label not in ("auth", "admin")
@@ -33,7 +33,7 @@ def admin_url(model: type[Model], view: str, *args: Any) -> str:
 
 def list_url(model: type[Model]) -> str:
     """Return the URL of a model's list with all rows, whatever view it opens with."""
-    has_views = isinstance(admin.site.get_model_admin(model), ListWithViews)
+    has_views = isinstance(admin.site.get_model_admin(model), TenantAdmin)
     return admin_url(model, "changelist") + ("?view=all" if has_views else "")
 
 

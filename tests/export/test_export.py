@@ -77,7 +77,7 @@ def test_the_files_have_the_rows_of_the_filter_the_search_and_the_order(manager:
         api.submit(email=f"{name}@example.com".lower(), first_name=name)
     search, order = "q=Amy&view=all", "o=1"
 
-    links = manager.get(f"{admin_url(Lead, 'changelist')}?{search}").context["list_buttons"]
+    links = manager.get(f"{admin_url(Lead, 'changelist')}?{search}").context["cl"].buttons
 
     assert [row["First name"] for row in exported(manager, Lead, query=search)] == ["Amy"]
     assert [row["First name"] for row in exported(manager, Lead, query=order)] == ["Ada", "Amy", "Bob"]

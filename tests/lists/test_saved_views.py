@@ -193,7 +193,7 @@ def test_a_view_whose_filter_is_gone_shows_all_rows_and_can_be_deleted(owner: Cl
     page = opened(owner, saved("Old"))
 
     assert page.status_code == 200
-    assert "What this view looked for no longer exists" in page.content.decode()
+    assert "This view refers to something that no longer exists" in page.content.decode()
     assert page.context["cl"].saving.may_change
     assert opened(owner, saved("Loop")).context["cl"].view.name == "all"
 

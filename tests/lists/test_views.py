@@ -12,7 +12,7 @@ from leads.models import Lead
 from optins.models import OptIn
 from organizations.models import Membership, Organization
 from staff.appointments.appointments import AppointmentAdmin
-from staff.toolkit.views import Layout, ViewChangeList
+from staff.toolkit.views import TABLE, Layout, ViewChangeList
 from statuses.models import Status
 from tests.admin.pages import admin_url, logged_in_client, shown_messages
 from tests.factories import make_api, make_member, make_provider_appointment
@@ -25,8 +25,7 @@ APPOINTMENTS, LEADS, OPT_INS = (admin_url(model, "changelist") for model in (App
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands at noon, UTC."""
-    for module in ("staff.appointments.views", "staff.appointments.filters"):
-        monkeypatch.setattr(f"{module}.now", lambda: NOW)
+    monkeypatch.setattr("staff.selections.now", lambda: NOW)
 
 
 @pytest.fixture
@@ -157,11 +156,14 @@ def test_an_unknown_view_or_layout_leads_to_all_rows_with_the_same_filters(query
 def piano(monkeypatch: pytest.MonkeyPatch) -> None:
     """A layout of appointments that answers with the references of its rows, and has a parameter of its own."""
 
-    def play(admin: AppointmentAdmin, request: HttpRequest, cl: ViewChangeList) -> HttpResponse:
-        text = ",".join(cl.queryset.values_list("external_reference", flat=True))
-        return HttpResponse(text + " " + " ".join(link.url for link in cl.layout_links))
+    class Piano(Layout):
+        name, label, icon, parameters = "piano", "Piano", "event", ("week",)
 
-    monkeypatch.setattr(AppointmentAdmin, "layouts", (Layout("piano", "Piano", "event", play, ("week",)),))
+        def render(self, page: Any, request: HttpRequest, cl: ViewChangeList) -> HttpResponse:
+            text = ",".join(cl.queryset.values_list("external_reference", flat=True))
+            return HttpResponse(text + " " + " ".join(link.url for link in cl.layout_links))
+
+    monkeypatch.setattr(AppointmentAdmin, "layouts", (TABLE, Piano()))
 
 
 @pytest.mark.usefixtures("piano")

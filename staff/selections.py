@@ -1,0 +1,208 @@
+"""Views and filters of the lists of appointments, leads and opt-ins, by the conditions that the home page counts with.
+
+A view is a tab above the list (docs/staff.md). A filter's parameters are in links of the home page and of reports.
+"""
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from appointments import conditions, reports
+from appointments.models import Appointment
+from foundation.db.timestamps import now
+from leads.models import Lead, LeadStatusChange
+from optins.models import OptIn
+from organizations.models import Membership
+from organizations.permissions import ALL_ROLES, current_user, filter_by_role
+from staff.toolkit.filters import ChoiceFilter, parse_day
+from staff.toolkit.views import ALL, View
+from statuses.models import Status, StatusRole
+
+NEXT_FIRST, LATEST_FIRST = ("schedule_time", "id"), ("-schedule_time", "-id")
+DAYS_TO_BOOK = 90  # for which an opt-in without appointment is listed
+HAS_APPOINTMENT = Exists(Appointment.unscoped.filter(lead=OuterRef("lead")))
+
+
+def own_memberships(request: HttpRequest) -> list[UUID]:
+    """Return the ids of the user's memberships. By ids there are indexes; a subquery would read the whole table."""
+    return list(Membership.unscoped.filter(user=current_user(request)).values_list("pk", flat=True))
+
+
+def status_ids(request: HttpRequest, *roles: StatusRole) -> list[UUID]:
+    statuses = filter_by_role(request, ALL_ROLES, Status.unscoped.filter(role__in=roles))
+    return list(statuses.values_list("pk", flat=True))
+
+
+def day_of(at: datetime, word: str = "today") -> reports.Period:
+    """Return today or tomorrow, in the current time zone."""
+    day: date = timezone.localdate(at) + timedelta(days=word == "tomorrow")
+    return reports.Period(day, day, timezone.get_current_timezone())
+
+
+class MineFilter(ChoiceFilter):
+    title, parameter_name = "person", "whose"
+    options = [("me", "Mine")]
+    belongs_to: Callable[[list[UUID]], Q]  # the condition that a row is one of these members'
+
+    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+        return rows.filter(self.belongs_to(own_memberships(request)))
+
+
+class MyAppointmentsFilter(MineFilter):
+    belongs_to = staticmethod(conditions.takes_part)
+
+
+class AppointmentWorkFilter(ChoiceFilter):
+    title, parameter_name = "to do", "work"
+    options = [
+        ("today", "Today, not over yet"),
+        ("tomorrow", "Tomorrow"),
+        ("upcoming", "Upcoming"),
+        ("without_outcome", "Over, without outcome"),
+    ]
+
+    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+        if option == "without_outcome":
+            return without_outcome(request, rows)
+        if option != "upcoming":
+            rows = rows.filter(day_of(now(), option).contains("schedule_time"))
+        return upcoming(request, rows)
+
+
+class ResultFilter(ChoiceFilter):
+    title, parameter_name, options = "result", "result", conditions.Result.choices
+
+    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+        return rows.filter(conditions.has_result(option, now()))
+
+
+def today(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:
+    return rows.filter(day_of(now()).contains("schedule_time"))
+
+
+def upcoming(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:
+    return conditions.still_to_come(rows, now())
+
+
+def without_outcome(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:
+    return conditions.without_outcome(rows, status_ids(request, *conditions.BOOKED_ROLES), now())
+
+
+def past(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:
+    return rows.filter(schedule_time__lte=now())
+
+
+def mine(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:
+    own = rows.filter(conditions.takes_part(own_memberships(request)))
+    return own.filter(schedule_time__gte=day_of(now()).start)
+
+
+APPOINTMENT_VIEWS = (
+    View("today", "Today", today, NEXT_FIRST, "No appointments today."),
+    View("upcoming", "Upcoming", upcoming, NEXT_FIRST, "No appointments are coming up."),
+    View("without_outcome", "Without outcome", without_outcome, LATEST_FIRST, "Every past appointment has an outcome."),
+    View("past", "Past", past, LATEST_FIRST, "No appointment has taken place yet."),
+    View("mine", "Mine", mine, NEXT_FIRST, "You have no appointments from today on."),
+    ALL,
+)
+
+
+class MyLeadsFilter(MineFilter):
+    belongs_to = staticmethod(conditions.is_followed_by)
+
+
+class LeadWorkFilter(ChoiceFilter):
+    title, parameter_name, options = "to do", "work", [("follow_up", "Follow-up due")]
+
+    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+        return rows.filter(follow_up_due(request))
+
+
+class LeftStatusFilter(ChoiceFilter):
+    """Leads that left a status, by default at any time; only the latest count, as in the median time."""
+
+    title, parameter_name = "status left", "left_status"
+    days = ("left_from", "left_to")
+
+    def __init__(
+        self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: admin.ModelAdmin
+    ) -> None:
+        super().__init__(request, params, model, model_admin)
+        self.used_parameters |= {name: params.pop(name)[-1] for name in self.days if name in params}
+
+    def expected_parameters(self) -> list[str | None]:
+        return [self.parameter_name, *self.days]
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        """Return all statuses, because leads may also have left one that isn't on the lead board any more."""
+        statuses = filter_by_role(request, ALL_ROLES, Status.unscoped.all())
+        return [(str(status.pk), str(status)) for status in statuses]
+
+    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+        """Return the leads that left the status, as `reports.times_in_status` counts them."""
+        moves = LeadStatusChange.unscoped.filter(from_status=UUID(option))
+        first, last = (self.used_parameters.get(name) for name in self.days)
+        if first and last:
+            period = reports.Period(parse_day(first), parse_day(last), timezone.get_current_timezone())
+            moves = moves.filter(period.contains("created_at"))
+        return rows.filter(pk__in=moves.order_by("-created_at", "-id").values("lead")[: reports.LATEST_MOVES])
+
+
+def follow_up_due(request: HttpRequest) -> Q:
+    return conditions.follow_up_due(status_ids(request, StatusRole.FOLLOW_UP), day_of(now()).end)
+
+
+def mine_to_work(request: HttpRequest, rows: QuerySet[Lead]) -> QuerySet[Lead]:
+    """Return the user's leads that are to be contacted, or have a step to be done, by the end of today."""
+    due = follow_up_due(request) | Q(next_step_at__lt=day_of(now()).end)
+    return rows.filter(due).filter(conditions.is_followed_by(own_memberships(request)))
+
+
+def new_leads(request: HttpRequest, rows: QuerySet[Lead]) -> QuerySet[Lead]:
+    return rows.filter(status__in=status_ids(request, StatusRole.NEW_LEAD))
+
+
+LEAD_VIEWS = (
+    View(
+        "mine_to_work",
+        "Mine to work",
+        mine_to_work,
+        ("next_step_at", "next_touch_point_at", "-updated_at", "-id"),
+        "None of your leads is to be contacted today.",
+    ),
+    View("new", "New", new_leads, ("-created_at", "-id"), "No lead has the status of new leads."),
+    ALL,
+)
+
+
+class MyOptInsFilter(MineFilter):
+    """Opt-ins whose lead has the user, or no one, as setter."""
+
+    options = [("me", "Mine and unassigned")]
+    belongs_to = staticmethod(conditions.is_called_by)
+
+
+class StageFilter(ChoiceFilter):
+    title, parameter_name, options = "stage", "stage", conditions.Stage.choices
+
+    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+        if option == conditions.Stage.NOT_CALLED:
+            return rows.filter(conditions.not_called(status_ids(request, StatusRole.NEW_LEAD)))
+        return rows.filter(conditions.in_stage(option, now()))
+
+
+def not_booked(request: HttpRequest, rows: QuerySet[OptIn]) -> QuerySet[OptIn]:
+    start = day_of(now()).start - timedelta(days=DAYS_TO_BOOK)
+    return rows.filter(~HAS_APPOINTMENT, created_at__gte=start)
+
+
+OPT_IN_VIEWS = (
+    View("not_booked", "Not booked yet", not_booked, empty="Everyone who opted in lately has booked."),
+    ALL,
+)
