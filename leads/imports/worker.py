@@ -72,7 +72,8 @@ def run_turn() -> None:
             if turn.is_over:
                 break
         else:
-            run_step(turn)
+            if turn.organization.is_active:
+                run_step(turn)
     except Overtaken:
         logger.info("organization %s: another worker has taken over, or the import was canceled", turn.organization.pk)
     turn.end()

@@ -23,6 +23,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='erasure',
             name='position',
-            field=models.JSONField(default=dict, editable=False),
+            field=models.JSONField(editable=False, null=True),
         ),
     ]

@@ -120,7 +120,9 @@ def run_next_erasure(turn: Turn) -> bool:
     except Overtaken:
         raise
     except Exception:
-        erasure.updated_at, erasure.position = now(), {}
+        erasure.updated_at = now()
+        if not (erasure.position or {}).get("is_end"):
+            erasure.position = None  # the organization's imports work in the meantime
         erasure.save(update_fields=["updated_at", "position"])
         raise
     return True
@@ -134,19 +136,22 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
     for position in forget_imported_rows(lead, Position(**erasure.position) if erasure.position else None):
         store_progress(erasure, turn, position=asdict(position))
         if turn.is_over:
-            return
+            return None
     for model, ids in reversed(find_rows(lead).items()):
         for some in batches(ids, BATCH):
-            counts = forget_traces(lead, model, some, turn.extend)
+            counts = forget_traces(lead, model, some, turn)
+            # What earlier turns have erased is found again, and costs little.
+            if counts and turn.is_over:
+                return store_progress(erasure, turn, counts=dict(Counter(erasure.counts) + counts))
             # The lead and its merges stay until the end, because all other rows are found through them.
             changed = apply_rule(model, some) if model not in (Lead, LeadMerge) else 0
             # Rows that stay are counted at the end.
             counts[str(model._meta.verbose_name_plural)] += changed if load_rules()[model].is_deleted else 0
             store_progress(erasure, turn, counts=dict(Counter(erasure.counts) + counts))
-            # What earlier turns have emptied is found again, and costs little.
             if changed and turn.is_over:
-                return
+                return None
     finish(erasure)
+    return None
 
 
 def store_progress(erasure: Erasure, turn: Turn, **columns: object) -> None:
@@ -220,33 +225,29 @@ def erase_rows(*, organization: Organization, actor: Actor, lead_id: UUID, count
     )
 
 
-def forget_traces(
-    lead: Lead, model: AnyModel, ids: Sequence[UUID], after_batch: Callable[[], object] | None = None
-) -> Counter[str]:
+def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID], turn: Turn | None = None) -> Counter[str]:
     """Erase the events, notifications and history entries about these rows; return how many of the first two.
 
-    No foreign key leads to them. Each batch is a transaction, and `after_batch` is called after it; may run in the
-    caller's.
+    No foreign key leads to them. Each batch is a transaction; without a turn, may run in the caller's. Stops when the
+    turn is over, and raises Overtaken if it is lost.
     """
     organization, subject_ids = lead.organization, list(ids)
     about: dict[str, Any] = {"organization": organization, "subject_ids": subject_ids, "limit": BATCH}
     steps: dict[str, Callable[[], int]] = {
         "events": partial(replace_events, **about, topic=ERASED, subject=lead),
         "notifications": partial(erase_notifications, **about),
+        "history": partial(forget_history, model, subject_ids, BATCH),
     }
-    counts = Counter({name: erase_all(step, after_batch) for name, step in steps.items()})
-    erase_all(partial(forget_history, model, subject_ids, BATCH), after_batch)
+    counts: Counter[str] = Counter()
+    for name, step in steps.items():
+        while count := step():
+            counts[name] += count
+            if turn:
+                turn.extend()
+                if turn.is_over:
+                    break
+    del counts["history"]
     return counts
-
-
-def erase_all(step: Callable[[], int], after_batch: Callable[[], object] | None) -> int:
-    """Repeat a step until it erases nothing more; return how much it erased."""
-    total = 0
-    while count := step():
-        total += count
-        if after_batch:
-            after_batch()
-    return total
 
 
 @transaction.atomic

@@ -31,12 +31,21 @@ def identity_of(lead: Lead) -> Identity:
 
 
 def states_of(lead: Lead) -> Iterator[Mapping[str, Any]]:
-    """Yield the values of `FIELDS` at each time, from now backwards, and those of merged leads."""
-    state = {name: getattr(lead, name) for name in FIELDS}
-    yield state
+    """Yield the values of `FIELDS` at each time, from now backwards: of the lead, and of each lead merged into it.
+
+    The changes of all of them belong to the lead now; each is one of the person whose values it has led to.
+    """
+    merges = LeadMerge.objects.of(lead.organization).filter(lead=lead).values_list("email", "snapshot")
+    people: list[dict[str, Any]] = [{name: getattr(lead, name) for name in FIELDS}]
+    people += [dict(snapshot["merged"]) if snapshot else {"email": email} for email, snapshot in merges]
+    yield from people
+    yield from ({"email": email} for email, _ in merges)
     for fields in lead.changes.values_list("fields", flat=True)[:MAX_CHANGES]:
-        state = state | {name: fields[name][0] for name in FIELDS if name in fields}
-        yield state
-    for email, snapshot in LeadMerge.objects.of(lead.organization).filter(lead=lead).values_list("email", "snapshot"):
-        yield {"email": email}
-        yield snapshot["merged"] if snapshot else {}
+        old = {name: fields[name][0] for name in FIELDS if name in fields}
+        new = {name: fields[name][1] for name in old}
+        person = next((values for values in people if all(values.get(name) == new[name] for name in new)), None)
+        if person is None:
+            person = {}
+            people.append(person)
+        person.update(old)
+        yield dict(person)

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from uuid import UUID
 
@@ -36,7 +36,7 @@ CANCELED = (
     "A lead of your organization was erased before this file had been read, and it may mention that person. "
     "Remove their row, if it has one, and upload the file again."
 )
-BATCH = 200  # rows that are compared at a time; each has at most 100,000 characters
+BATCH = 20  # rows that are compared at a time; each has at most 100,000 characters
 PAGE = 10_000  # ids that are fetched at a time; each fetch finds all that are left again
 VALUES = 50  # that are looked up at a time
 MAX_COMPARED = 500_000  # characters that a request compares with the lead
@@ -44,6 +44,9 @@ REFERENCE_COLUMNS = {"id", "external_reference"}  # of appointments
 ERASED_NAME = "erased"
 # No name goes on behind these, but domains and addresses of pages do.
 SEPARATORS = re.compile(r"[.@/:]")
+MAX_NAME_WORDS = 12  # of a full name that is looked for in longer texts
+MAX_RESTARTS = 3
+MAX_CONDITIONS = 5  # that a request looks up
 
 
 class Mentions:
@@ -63,6 +66,7 @@ class Mentions:
         self.phones = sorted({ending for phone in digits for ending in phone_endings(phone)})
         pairs = [tuple(" ".join(find_words(fold(name))) for name in names) for names in identity.names]
         self.names = sorted({(first, last) for first, last in pairs if first and last})
+        self.phrases = {tuple(f"{one} {other}".split()) for pair in self.names for one, other in (pair, pair[::-1])}
         self.references = find_references(lead)
 
     @property
@@ -87,13 +91,19 @@ class Mentions:
 
     def are_named_in(self, cells: Iterable[str]) -> bool:
         """Return whether a cell has a full name of the lead, in either order, or two cells are the two names."""
-        folded = [fold(cell) for cell in cells]
-        whole = [" ".join(find_words(text)) for text in folded]
-        parts = [f" {' '.join(find_words(part))} " for text in folded for part in SEPARATORS.split(text)]
+        if not self.names:
+            return False
+        texts = [fold(cell) for cell in cells]
+        whole = Counter(" ".join(find_words(text)) for text in texts)
+        if any(whole[first] > 1 if first == last else whole[first] and whole[last] for first, last in self.names):
+            return True
+        lengths = sorted({len(phrase) for phrase in self.phrases if len(phrase) <= MAX_NAME_WORDS})
+        parts = (find_words(part) for text in texts for part in SEPARATORS.split(text))
         return any(
-            (whole.count(first) > 1 if first == last else {first, last} <= set(whole))
-            or any(f" {pair} " in part for part in parts for pair in (f"{first} {last}", f"{last} {first}"))
-            for first, last in self.names
+            tuple(words[start : start + length]) in self.phrases
+            for words in parts
+            for start in range(len(words))
+            for length in lengths
         )
 
     def are_in_references(self, cells: Sequence[str], mapping: Sequence[str]) -> bool:
@@ -149,8 +159,11 @@ def find_references(lead: Lead) -> Set[str]:
 
 def has_many_candidates(lead: Lead, limit: int) -> bool:
     """Return whether more than `limit` imports and rows, or much text, have to be compared with the lead."""
+    conditions = Mentions(lead).conditions()
+    if len(conditions) > MAX_CONDITIONS:
+        return True
     count = length = 0
-    for condition in Mentions(lead).conditions():
+    for condition in conditions:
         rows = find_candidates(lead, ImportRow, condition, limit + 1)
         count += len(rows) + len(find_candidates(lead, Import, condition, limit + 1))
         if count > limit:
@@ -183,31 +196,36 @@ class Position:
     key: str = ""
     step: int = 0
     after: str = ""
+    restarts: int = 0
+    is_end: bool = False
 
 
 def forget_imported_rows(lead: Lead, position: Position | None = None) -> Iterator[Position]:
     """Delete the imported rows that mention the lead, and empty the headers and file names that do, in batches.
 
     Cancels imports whose file has not been read yet, because it may mention the lead, too. Each batch is a transaction,
-    after which the position is yielded; continues after `position`, unless the lead has got other values since.
+    after which the position is yielded. Continues after `position`; if the lead has got other values since, starts
+    again, but not for ever.
     """
     cancel_unread_imports(lead.organization)
     mentions = Mentions(lead)
     conditions = mentions.conditions()
     steps = [(model, forget, condition) for model, forget in FORGET.items() for condition in conditions]
-    start = position if position and position.key == mentions.key else Position(mentions.key)
-    if start.step == len(steps):
+    start = position or Position(mentions.key)
+    if start.is_end:
         return
+    if start.key != mentions.key and start.restarts < MAX_RESTARTS:
+        start = Position(mentions.key, restarts=start.restarts + 1)
     # The references' conditions come last for rows, and new ones shift those for imports, which are few.
     for step, (model, forget, condition) in enumerate(steps[start.step :], start.step):
         after = UUID(start.after) if start.after and step == start.step else None
         while page := find_candidates(lead, model, condition, PAGE, after=after):
             for ids in batches(page, BATCH):
                 forget(lead, mentions, ids)
-                yield Position(mentions.key, step, str(ids[-1]))
+                yield replace(start, step=step, after=str(ids[-1]))
             after = page[-1]
     forget_columns(lead, mentions)
-    yield Position(mentions.key, len(steps))
+    yield replace(start, is_end=True)
 
 
 def cancel_unread_imports(organization: Organization) -> None:

@@ -14,7 +14,7 @@ class Erasure(TenantModel, ActorFields):
     # Not a foreign key, because merging moves rows with one, and erasing deletes them.
     lead_id = models.UUIDField(editable=False)
     counts = models.JSONField(default=dict, editable=False)  # erased before the last transaction, by kind
-    position = models.JSONField(default=dict, editable=False)  # how far imported rows have been compared
+    position = models.JSONField(null=True, editable=False)  # how far imported rows have been compared
     updated_at = MillisecondDateTimeField(default=now, editable=False)  # when it was requested, or failed last
     finished_at = MillisecondDateTimeField(null=True, editable=False)
 

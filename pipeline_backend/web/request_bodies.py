@@ -92,11 +92,12 @@ class BodyMemory:
         body.size += size
         return True
 
-    def is_crowded_out(self, body: Body, size: int) -> bool:
-        """Return whether more bytes of the body, which were refused, have no room because of others' bodies."""
-        return self.large.has_part(body, body.size + size) or (
-            body.size + size <= SMALL_BODY and self.small.has_part(body, size)
-        )
+    def share_without_room(self, body: Body, size: int) -> Share | None:
+        """Return the share in which more bytes of the body, which were refused, have no room because of others."""
+        moved = 0 if body.share is self.large else body.size
+        if self.large.has_part(body, moved + size):
+            return self.large
+        return self.small if body.size + size <= SMALL_BODY and self.small.has_part(body, size) else None
 
     def release(self, body: Body) -> None:
         """Count the body no longer."""

@@ -109,6 +109,7 @@ class Request:
         self.turn = turns.Turn("", "")
         self.status = 0
         self.body = Body({}, is_stranger=True)  # while nothing of it is counted
+        self.is_given_up = False  # its body made room for another one
         # The server closes a connection with an unread body, and has to say so (`Connection: close`). Otherwise a proxy
         # sends the next request on it, perhaps of another client, and that request fails.
         self.has_unread_body = announces_body(self.environ)
@@ -172,8 +173,8 @@ class RsgiApplication:
                 return REQUEST_TIMEOUT
             finally:
                 self.reading.pop(request, None)
-            # Granian ends the loop without an error if the client disconnects.
-            if announced.isdecimal() and request.body.size < int(announced):
+            # It may have arrived just then. And Granian ends the loop without an error if the client disconnects.
+            if request.is_given_up or (announced.isdecimal() and request.body.size < int(announced)):
                 return REQUEST_TIMEOUT
             request.environ["CONTENT_LENGTH"] = str(request.body.size)
             request.has_unread_body = request.body.size > limit
@@ -186,11 +187,17 @@ class RsgiApplication:
         The oldest first: those of a client that stalls, since ordinary ones are read in milliseconds.
         """
         while not self.body_memory.reserve(request.body, size):
-            oldest = next((other for other in self.reading if other.body.is_stranger and other is not request), None)
-            if oldest is None or not self.body_memory.is_crowded_out(request.body, size):
+            share = self.body_memory.share_without_room(request.body, size)
+            others = [
+                other for other, timeout in self.reading.items() if not timeout.expired() and other is not request
+            ]
+            ends = [other for other in others if other.body.is_stranger and other.body.share is share]
+            # Not for nothing: if others have the room, strangers' bodies stay.
+            if share is None or sum(other.body.size for other in ends) < request.body.size + size:
                 return False
-            self.reading.pop(oldest).reschedule(request.loop.time())
-            self.body_memory.release(oldest.body)
+            self.reading.pop(ends[0]).reschedule(request.loop.time())
+            self.body_memory.release(ends[0].body)
+            ends[0].is_given_up = True
         return True
 
     def queue(self, request: Request) -> Refusal | None:

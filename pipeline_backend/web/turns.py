@@ -227,6 +227,8 @@ class Turns(Generic[Item]):
     def refusal(self, turn: Turn, kind: Kind[Item]) -> Refusal | None:
         own, of_group = kind.waiting.size_of(turn.client), kind.waiting.size
         if turn.is_page:
+            group = self.groups.get(turn.group)
+            of_group = group.pages.waiting.size + group.files.waiting.size if group else 0
             free = self.free_places(turn.sender)
             # The last places are for clients that have none yet.
             of_client = min(MAX_WAITING_PAGES_OF_CLIENT, max(1, free // 4))

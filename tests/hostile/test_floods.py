@@ -344,7 +344,7 @@ def test_all_bodies_together_take_64_mib_those_of_an_organization_16_and_everyth
     # Of strangers, the body that has been waiting longest is given up for a new one.
     assert {refusal.status_code for refusal in refusals} <= ({503, 0} if organizations else {503, 408, 0})
     assert {refusal.body for refusal in refusals if refusal.status_code == 503} <= {
-        b'{"status": "error", "message": "The service is briefly unavailable; send the request again"}'
+        b'{"status":"error","message":"The service is briefly unavailable; send the request again"}'
     }
     assert reads == [200, 200]
     assert growth < 160 * MIB

@@ -182,7 +182,7 @@ def test_a_header_that_is_longer_than_any_client_sends_is_431(
     pages = [raw.send(raw.build_request(f"GET {path}", header, key="")) for path in PAGE_PATHS]
 
     assert [code_and_type(response) for response in api] == [(431, JSON)] * 2
-    assert {response.body for response in api} == {json.dumps({"status": "error", "message": LONG_HEADER}).encode()}
+    assert all(json.loads(response.body) == {"status": "error", "message": LONG_HEADER} for response in api)
     assert {code_and_type(response) for response in pages} == {(431, "text/plain; charset=utf-8")}
     assert api[0].is_last  # the body, which isn't read, is no second request
 
