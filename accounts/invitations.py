@@ -45,7 +45,7 @@ class SignInRequired(Conflict):
 
 @dataclass(frozen=True)
 class NewAccount:
-    """The choices of a person whose account is new, or who is the first to prove its address."""
+    """Password and name for a new account, or for one whose address was never verified."""
 
     password: str
     first_name: str
@@ -144,7 +144,7 @@ def send_again(*, invitation: Invitation, invited_by: User) -> None:
 
 @transaction.atomic
 def withdraw(*, invitation: Invitation) -> None:
-    """Make the invitation's link useless. Locks the invitation. Raises InvitationClosed."""
+    """Withdraw the invitation: its link stops working. Locks the invitation. Raises InvitationClosed."""
     close(lock_open(invitation), "withdrawn_at", SecurityEventKind.INVITATION_WITHDRAWN)
 
 

@@ -35,8 +35,8 @@ WRONG_GUESSES_UNTIL_MAIL = 3
 RESETS_PER_CLIENT = 10  # a minute, for each known browser or client address
 # Of a link, and so of the request for one.
 VALID_FOR = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
-# A stranger can ask for somebody's links, but can't use them up: only those that still work count, which are all in the
-# person's mailbox. Nor can they fill the mailbox by asking whenever the person has signed in.
+# A stranger can request another person's links, but can't use them up: only links that still work count, and those are
+# all in the person's mailbox. Nor can they fill the mailbox by asking after each sign-in.
 MAX_WORKING_LINKS = 3
 MAX_LINKS_PER_HOUR = 12
 # Each changes what `ResetTokenGenerator` signs.
@@ -195,7 +195,7 @@ def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
             request_password_reset(email=form.cleaned_data["email"])
             return HttpResponseRedirect(reverse("password_reset_done"))
         form.add_error(None, TOO_MANY_ATTEMPTS)
-    text = "Enter the address of your account. We will send you a link with which you can choose a new password."
+    text = "Enter the address of your account. We will send you a link to choose a new password."
     return account_page(request, "page", "Forgotten password", text=text, form=form, button="Send the link")
 
 

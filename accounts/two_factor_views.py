@@ -62,7 +62,7 @@ class PasswordAndCodeForm(CodeForm):
         if not is_old_password_check_allowed(self.request, user):
             raise forms.ValidationError(TOO_MANY_ATTEMPTS)
         if not user.check_password(password):
-            raise forms.ValidationError("Your password is not right.")
+            raise forms.ValidationError("The password is wrong.")
         return password
 
 

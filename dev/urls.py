@@ -7,7 +7,7 @@ from pipeline_backend.urls import handler400, handler403, handler404, handler500
 
 urlpatterns = [
     path("", include("pipeline_backend.urls")),
-    # It shows received webhooks and sent e-mails to everyone on the same computer.
+    # The inbox of webhooks and e-mails: open to every user of this computer, and to no other computer.
     path("local/", inbox.show_inbox, name="local-inbox"),
     path("local/inbox", inbox.receive, name="local-inbox-receive"),
 ]

@@ -23,7 +23,7 @@ import_places = threading.BoundedSemaphore(IMPORTS_AT_ONCE)
 
 @shared_task(name=TASK)
 def run_imports() -> None:
-    """Erase and import for one turn, and send the message for the next one. Safe to run several times at once.
+    """Run one turn of erasures and imports, then queue the next turn. Safe to run concurrently.
 
     Does nothing while the process works on `IMPORTS_AT_ONCE` imports, which send a message at their end. Without a
     broker, takes the next turns itself.
@@ -33,7 +33,7 @@ def run_imports() -> None:
         try:
             run_turn()
         finally:
-            # First release, then send: a message that arrived in between would have found no free place.
+            # Release before sending: another thread may receive the message at once and needs a free place.
             import_places.release()
             is_sent = publish(TASK)
 

@@ -62,7 +62,7 @@ class Notification(TenantModel, Job):
                 name="notification_due",
             ),
             models.Index(fields=["organization", "-created_at", "-id"], name="notification_newest"),
-            # For the dashboard, which counts them, among millions of others.
+            # For the alerts on the home page, which count dead notifications among millions.
             models.Index(
                 fields=["organization", "-created_at", "-id"], condition=Q(state=State.DEAD), name="notification_dead"
             ),

@@ -1,4 +1,4 @@
-"""Staff: every page of the admin. A page calls queries and services of the apps by name; it holds no rule of theirs.
+"""Staff: every page of the admin. A page calls queries and services of the apps by name; it contains no business rules.
 
 Constraints:
 

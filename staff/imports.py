@@ -77,7 +77,7 @@ class ImportForm(TenantForm):
         megabytes = settings.IMPORT_LIMIT // MEGABYTE
         self.fields["upload"].help_text = (
             f"CSV or Excel (.xlsx), with the names of the columns in the first row. At most {MAX_ROWS:,} rows and "
-            f"{megabytes} MB. Nothing is changed before you have seen what would be."
+            f"{megabytes} MB. You see a preview before anything is changed."
         )
 
     def clean_upload(self) -> Any:
@@ -320,7 +320,7 @@ def progress_text(row: Import) -> str:
     if is_waiting(row):
         return "Waiting for another import of your organization"
     if row.failures:
-        return "Interrupted by an unexpected error, which is logged. It is tried again every half minute"
+        return "Interrupted by an unexpected error, which was logged. Retried every 30 seconds"
     if row.state == ImportState.READING:
         return f"{number_format(row.total, force_grouping=True)} rows read"
     done, total = (number_format(number, force_grouping=True) for number in (row.done, row.total))

@@ -23,7 +23,7 @@ from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.timeline import MAX_TEXT, Cursor, Detail, TimelineEntry, beginning, newest, shorten
 
-SHOWN_ANSWERS = 10  # of each opt-in, in a lead's timeline
+MAX_TIMELINE_ANSWERS = 10  # per opt-in
 
 
 class QuestionAnswerInline(ReadOnlyInline):
@@ -118,15 +118,15 @@ class OptInAdmin(TenantAdmin):
 
 
 def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield a lead's opt-ins for its timeline, with where they came from and the beginning of their first answers.
+    """Yield timeline entries of a lead's opt-ins, with their traffic data and the beginnings of their first answers.
 
-    PostgreSQL cuts the texts: all those of a page could have 50 million characters.
+    PostgreSQL shortens the texts, because those of one page could have 50 million characters.
     """
     first_answers = (
         QuestionAnswer.objects.of(lead.organization)
         .defer("question", "answer")
         .annotate(short_question=beginning("question"), short_answer=beginning("answer"))
-        .order_by("position")[: SHOWN_ANSWERS + 1]
+        .order_by("position")[: MAX_TIMELINE_ANSWERS + 1]
     )
     rows = (
         OptIn.objects.of(lead.organization)
@@ -136,13 +136,15 @@ def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
         .prefetch_related(Prefetch("question_answers", first_answers, to_attr="first_answers"))
     )
     for row in newest(rows, cursor):
-        values = [(answer.short_question, answer.short_answer or "–") for answer in row.first_answers[:SHOWN_ANSWERS]]
+        values = [
+            (answer.short_question, answer.short_answer or "–") for answer in row.first_answers[:MAX_TIMELINE_ANSWERS]
+        ]
         values.append(("Form", row.provider_form_name))
         values += [(traffic_label(name), getattr(row, f"short_{name}")) for name in TRAFFIC_FIELDS]
         details = [Detail(shorten(label), shorten(value)) for label, value in values if value]
         is_cut = any(len(text) > MAX_TEXT for pair in values for text in pair if text)
-        if is_cut or len(row.first_answers) > SHOWN_ANSWERS:
-            link = format_html('<a href="{}">The opt-in with all answers in full</a>', row_url(row))
+        if is_cut or len(row.first_answers) > MAX_TIMELINE_ANSWERS:
+            link = format_html('<a href="{}">Open the opt-in to read all answers</a>', row_url(row))
             details.append(Detail("More", link))
         text = f"Opt-in: {row.get_source_display()}"
         yield TimelineEntry(row.created_at, row.pk, "opt_ins", text, details=details, url=row_url(row))

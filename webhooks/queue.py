@@ -1,4 +1,7 @@
-"""The queue of webhook deliveries: sends an endpoint's events, several at once, and stores every attempt."""
+"""The queue of webhook deliveries: sends an endpoint's events, several at once, and stores every attempt.
+
+Retries follow `RETRY_SCHEDULE` (foundation/outbox/models.py).
+"""
 
 from datetime import timedelta
 from functools import lru_cache

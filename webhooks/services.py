@@ -30,7 +30,7 @@ from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.signing import new_secret
 from webhooks.topics import TEST, AttributionSerializer, Topic, topics
 
-MAX_WEBHOOK_ENDPOINTS = 20  # of an organization: each event is a row more for each of them
+MAX_WEBHOOK_ENDPOINTS = 20  # per organization: each event adds one row per endpoint
 ROTATION_OVERLAP = timedelta(hours=24)
 REPORT_FAILURES_AFTER = timedelta(hours=24)
 DISABLED_BY_STAFF = "Disabled by staff"
@@ -98,7 +98,7 @@ WHERE organization_id = %s AND id = ANY(%s)
 def store_changes(row: VersionedModel, serializer: type[SQLSerializer]) -> str | None:
     """Store a locked row's changes with a new version; return its JSON before, for `record_event`.
 
-    Returns None if nothing that is shown has changed.
+    Returns None if no serialized field has changed.
     """
     if not row.is_changed():
         row.save_columns()

@@ -1,4 +1,4 @@
-"""What a lead is and was called: by these values, stored texts are compared with it."""
+"""The present and former names and addresses of a lead, for comparing stored texts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

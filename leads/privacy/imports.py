@@ -1,4 +1,4 @@
-"""Rows of imported files that are about a lead, and to which no foreign key leads."""
+"""Finds imported rows about a lead, which no foreign key refers to."""
 
 import re
 from collections import Counter
@@ -42,7 +42,7 @@ VALUES = 50  # that are looked up at a time
 MAX_COMPARED = 500_000  # characters that a request compares with the lead
 REFERENCE_COLUMNS = {"id", "external_reference"}  # of appointments
 ERASED_NAME = "erased"
-# No name goes on behind these, but domains and addresses of pages do.
+# A name ends before these characters; domains and page addresses don't.
 SEPARATORS = re.compile(r"[.@/:]")
 MAX_NAME_WORDS = 12  # of a full name that is looked for in longer texts
 MAX_RESTARTS = 3
@@ -71,7 +71,7 @@ class Mentions:
 
     @property
     def key(self) -> str:
-        """What the order of `conditions` depends on, but for references, of which new ones come last."""
+        """A hash of the values that determine the order of `conditions`, without references: new ones come last."""
         return blake2b(repr((self.emails, self.phones, self.names)).encode(), digest_size=16).hexdigest()
 
     def conditions(self) -> list[Q]:

@@ -21,7 +21,7 @@ from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
 def leave_question(member: Membership) -> SafeString:
-    text = "You lose access to this organization at once. You can come back only by a new invitation."
+    text = "You lose access to this organization at once. You can rejoin only with a new invitation."
     work = hosted_appointments(member)
     return format_html("{} Your open work: {}", text, work) if work else format_html("{}", text)
 

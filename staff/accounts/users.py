@@ -37,7 +37,7 @@ class UserForm(ServiceForm):
     def clean_email(self) -> str:
         email = accepted_email(self, "email")
         if User.objects.exclude(pk=self.instance.pk).with_email(email).exists():
-            raise forms.ValidationError("Another account has this e-mail.")
+            raise forms.ValidationError("This e-mail belongs to another account.")
         return email
 
 

@@ -155,7 +155,7 @@ class RescheduleForm(ConfirmationForm):
         """Return the new time. Raises ValidationError for the one that it has already."""
         self.new_time = truncate_to_ms(self.cleaned_data["schedule_time"])
         if self.new_time == self.subject.schedule_time:
-            raise forms.ValidationError("This is the present time of the appointment. Choose another one.")
+            raise forms.ValidationError("The appointment already has this time. Choose another one.")
         return self.new_time
 
     def clean(self) -> dict[str, Any]:

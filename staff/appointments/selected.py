@@ -7,7 +7,7 @@ from staff.toolkit.bulk import members, selected_action
 from statuses.models import Board, Status
 
 NEW_MEMBER_EFFECTS = (
-    "For appointments that are still to come, they get an invitation by e-mail, the member before them a cancellation, "
+    "For upcoming appointments, the new member gets an invitation by e-mail, the previous one a cancellation, "
     "and the others an update. Webhooks are sent."
 )
 CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."

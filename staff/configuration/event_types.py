@@ -106,7 +106,7 @@ def analyzes_open_call(members: QuerySet[Membership]) -> Q:
 class CallAnalysisAdmin(NewestSearchAdmin):
     """Call analyses, which staff enter by hand."""
 
-    empty_text = "Your call recorder adds them through the API; it needs a key from API keys."
+    empty_text = "Your call recorder adds them through the API. Create a key under API keys."
     area = Area.WORK
     form = CallAnalysisForm
     own_rows = staticmethod(analyzes_open_call)

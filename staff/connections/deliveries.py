@@ -36,7 +36,7 @@ def is_replayable(delivery: Delivery) -> bool:
 class DeliveryAdmin(NewestSearchAdmin):
     """The list and the page of deliveries. Nothing on them can be edited, but deliveries can be replayed."""
 
-    empty_text = "Add a webhook endpoint; each event that it wants is a delivery."
+    empty_text = "Add a webhook endpoint; one delivery is created per subscribed event."
     area = Area.CONNECTIONS
     can_add = False
     is_read_only = True

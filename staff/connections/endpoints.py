@@ -95,7 +95,7 @@ def show_secret(request: HttpRequest, endpoint: Endpoint, title: str, secret: st
 class EndpointAdmin(TenantAdmin):
     """The list and the page of endpoints."""
 
-    empty_text = "Add the URL of a system that wants to know about bookings and leads."
+    empty_text = "Add the URL of a system that should be notified about bookings and leads."
     area = Area.CONNECTIONS
     form = EndpointForm
     list_display = ("__str__", "url", "is_active", "failures", "last_success_at", "disabled_reason")

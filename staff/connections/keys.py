@@ -35,7 +35,10 @@ class KeyForm(TenantForm):
     class Meta:
         model = ApiKey
         fields = ()
-        help_texts = {"name": "What the key is for.", "expires_at": "Leave empty for a key that does not expire."}
+        help_texts = {
+            "name": "The system that uses the key.",
+            "expires_at": "Leave empty for a key that does not expire.",
+        }
 
     def clean_expires_at(self) -> datetime | None:
         """Return the time, which must be in the future."""

@@ -31,7 +31,7 @@ class ChannelFilter(ChoicesDropdownFilter):
 class NotificationAdmin(NewestSearchAdmin):
     """The list and the page of notifications: what members were sent, and whether it was delivered."""
 
-    empty_text = "Members get one when an appointment of theirs is booked, moved or canceled."
+    empty_text = "Members are notified when one of their appointments is booked, moved or canceled."
     area = Area.MESSAGES
     can_add = can_change = False
     list_display = (

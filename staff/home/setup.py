@@ -29,7 +29,7 @@ STEPS: list[tuple[str, type[Model], str]] = [
     ("Invite the first member", Invitation, "add"),
     ("Add the event types that can be booked", EventType, "add"),
     ("Create an API key for your forms and schedulers", ApiKey, "add"),
-    ("Add a webhook endpoint, if another system should hear of bookings", Endpoint, "add"),
+    ("Add a webhook endpoint, if another system should be notified of bookings", Endpoint, "add"),
     ("Book the first appointment", Appointment, "add"),
 ]
 

@@ -70,7 +70,7 @@ def counts(lead: Lead) -> list[str]:
 def warnings_about(older: Lead, newer: Lead) -> Iterator[str]:
     reasons = {match.lead_id: match.reasons for match in find_similar(older)}.get(newer.pk, 0)
     if not reasons:
-        yield "They have neither mailbox, nor phone, nor full name in common."
+        yield "They share no mailbox, phone or full name."
     if older.phone_e164 and newer.phone_e164 and older.phone_e164 != newer.phone_e164:
         yield "Their phones differ. A lead has one phone: the other number is only in the history afterwards."
     if older.setter_id and newer.setter_id and older.setter_id != newer.setter_id:

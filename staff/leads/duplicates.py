@@ -65,7 +65,7 @@ def redirect_to_kept(page: TenantAdmin, request: HttpRequest, object_id: str) ->
         merged_id = parse_uuid(unquote(object_id))
         if lead := page.get_queryset(request).filter(merges__previous_id=merged_id).first():
             nothing = " Nothing was saved." if request.method == "POST" else ""
-            messages.warning(request, f"The lead that you wanted was merged into this one.{nothing}")
+            messages.warning(request, f"The lead you opened was merged into this one.{nothing}")
             return redirect(row_url(lead))
     return None
 

@@ -115,7 +115,7 @@ set_status_selected = selected_action(
         organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=status.pk
     ),
     title="Set the status",
-    question="Which status do these leads have from now on? Webhooks are sent, but no e-mails.",
+    question="Which status should these leads get? Webhooks are sent, but no e-mails.",
     choices=lambda organization: Status.objects.of(organization).choices(Board.LEAD, current=None),
     label="Status",
 )
@@ -124,7 +124,7 @@ set_setter_selected = selected_action(
     "Set the setter of the selected leads",
     lambda actor, lead, member: edit_lead(organization=lead.organization, actor=actor, lead=lead, setter=member),
     title="Set the setter",
-    question="Who is the setter of these leads from now on? Webhooks are sent, but no e-mails.",
+    question="Who should be the setter of these leads? Webhooks are sent, but no e-mails.",
     choices=members,
     label="Setter",
 )
@@ -132,7 +132,7 @@ set_setter_selected = selected_action(
 
 @admin.register(Lead)
 class LeadAdmin(RecordAdmin):
-    empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."
+    empty_text = "Add a lead here, or create an API key so that your forms and schedulers can send leads."
     area = Area.WORK
     own_rows = staticmethod(conditions.may_be_followed_by)
     entity = CustomField.Entity.LEAD

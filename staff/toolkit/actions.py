@@ -27,7 +27,7 @@ from foundation.api.exceptions import DomainError, ValidationFailed
 
 AnyPage: TypeAlias = Any  # a TenantAdmin, whose module imports this one
 AnyRow: TypeAlias = Any  # an instance of the page's model; each page names its own
-# (page, request, row, form): runs the action. By default it returns the message, or None for "<label>: done."
+# Called with page, request, row and form. Returns the success message; None means "<label>: done."
 Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], object]
 
 
@@ -99,7 +99,7 @@ class ObjectAction:
     def refusal(self, request: HttpRequest, row: Any, form: ConfirmationForm) -> str:
         """Return why nothing can be done, or "". Locks the row of a button with `once` if its form was sent.
 
-        The page with the button may be old, so the locked row is read again.
+        The form may be stale, so the row is read again.
         """
         impossible = "" if self.when(row) else "this is not possible at the moment."
         if self.once is None or "state" not in request.POST:
@@ -119,7 +119,7 @@ class ObjectAction:
         return TemplateResponse(request, "admin/confirm_action.html", context)
 
     def report(self, request: HttpRequest, row: Model, message: object) -> HttpResponse:
-        """Redirect to the page that follows with the message, which links the row unless that is the row's page."""
+        """Redirect to `next_url` with the success message, which links the row if that is another page."""
         url, text = self.next_url(request, row), message or f"{self.label}: done."
         if url != row_url(row):
             text = format_html('<a href="{}" class="underline">{}</a>: {}', row_url(row), row, text)

@@ -147,7 +147,7 @@ def test_an_e_mail_that_another_account_has_is_refused_at_its_field(operator: Cl
 
     response = operator.post(url, form_data(operator, url, email=host.user.email.upper()))
 
-    assert response.context["adminform"].form.errors == {"email": ["Another account has this e-mail."]}
+    assert response.context["adminform"].form.errors == {"email": ["This e-mail belongs to another account."]}
 
 
 def test_a_confidence_above_one_is_refused_at_its_field(owner: Client, appointment: Appointment):

@@ -234,7 +234,7 @@ def test_a_wrong_password_does_not_switch_it_on(closer: Client, host: Membership
     response = closer.post(PAGE, {"password": "guess", "code": code_for(key)})
 
     host.user.refresh_from_db()
-    assert form_errors(response) == ["Your password is not right."]
+    assert form_errors(response) == ["The password is wrong."]
     assert host.user.two_factor_enabled_at is None
 
 

@@ -93,7 +93,7 @@ def upload(page: Page, file: Path) -> None:
     page.get_by_label("Kind").select_option(label="Leads")
     page.locator("input[type=file]").set_input_files(file)
     page.get_by_role("button", name="Upload", exact=True).click()
-    expect(page.get_by_role("heading", name="What are the columns?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Choose the columns")).to_be_visible()
 
 
 def read_rows(download: Download) -> list[dict[str | Any, str | Any]]:

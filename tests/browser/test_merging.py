@@ -37,7 +37,7 @@ def test_a_manager_merges_two_leads_and_undoes_it(members: Members, site: Site):
         assert site.select(LEADS) == [(older, "Newname")]
         assert site.select(CALLS, older) == [(2,)]
         page.goto(f"/admin/leads/lead/{newer}/change/")
-        expect(page.get_by_text("The lead that you wanted was merged into this one.")).to_be_visible()
+        expect(page.get_by_text("The lead you opened was merged into this one.")).to_be_visible()
         assert str(older) in page.url
 
         page.get_by_role("link", name="Merge with another lead").click()

@@ -208,7 +208,7 @@ def test_the_page_says_what_moves_and_warns(api: ApiClient, owner: Client, organ
     for words in (
         "1 appointment",
         "1 opt-in",
-        "neither mailbox, nor phone, nor full name",
+        "share no mailbox, phone or full name",
         "Their phones differ",
         "Both have an upcoming appointment",
         "No webhook endpoint receives it",
@@ -348,7 +348,7 @@ def test_the_address_of_a_merged_lead_leads_to_the_kept_one(
     refused = stranger.get(url)
 
     assert [response.headers["Location"] for response in (shown, sent)] == [admin_url(Lead, "change", keep)] * 2
-    assert shown_messages(sent)[-1] == "The lead that you wanted was merged into this one. Nothing was saved."
+    assert shown_messages(sent)[-1] == "The lead you opened was merged into this one. Nothing was saved."
     assert refused.headers["Location"] == "/admin/"
 
 
