@@ -1,9 +1,11 @@
 """The events list and its query parameters (docs/interface.md, W6)."""
 
+from itertools import accumulate
 from typing import TypedDict
 from uuid import UUID
 
 import orjson
+from django.db.models import Func, IntegerField
 from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
@@ -16,6 +18,7 @@ from webhooks.models import Event
 from webhooks.topics import topics
 
 DEFAULT_LIMIT = 100
+MAX_PAGE_BYTES = 2 * 1024 * 1024
 
 
 class FeedQuery(TypedDict):
@@ -58,7 +61,7 @@ def describe_parameters() -> list[OpenApiParameter]:
 def list_events(
     *, organization: Organization, after: UUID | None, types: list[str], limit: int
 ) -> tuple[list[dict[str, object]], bool]:
-    """Return up to `limit` events, oldest first, and whether there are more.
+    """Return up to `limit` events and about `MAX_PAGE_BYTES`, oldest first, and whether there are more.
 
     Raises ValidationFailed if `after` is not an event of the organization.
     """
@@ -71,5 +74,13 @@ def list_events(
     if types:
         events = events.filter(type__in=types)
     # One row more than asked for answers `has_more` without a count.
-    rows = list(events.values_list("id", "body")[: limit + 1])
-    return [{"id": id, **orjson.loads(body)} for id, body in rows[:limit]], len(rows) > limit
+    rows = list(
+        events.annotate(size=Func("body", function="octet_length", output_field=IntegerField())).values_list(
+            "id", "size"
+        )[: limit + 1]
+    )
+    ends = accumulate(size for _, size in rows)
+    # The first event, whatever its size, and those within the bytes of a page: a body can have megabytes.
+    page = [id for (id, _), end in zip(rows, ends, strict=True) if id == rows[0][0] or end <= MAX_PAGE_BYTES][:limit]
+    bodies = dict(Event.objects.of(organization).filter(pk__in=page).values_list("id", "body"))
+    return [{"id": id, **orjson.loads(bodies[id])} for id in page if id in bodies], len(rows) > len(page)

@@ -7,17 +7,17 @@ from django.db import models, transaction
 BATCH_SIZE = 2000
 
 
-def delete_in_batches(rows: models.QuerySet[models.Model], after_batch: Callable[[], object] | None = None) -> int:
+def delete_in_batches(rows: models.QuerySet[models.Model], is_over: Callable[[], bool] | None = None) -> int:
     """Delete these rows, with what belongs to them, in transactions of 2,000 rows. Returns how many.
 
-    Locks are short, and an interrupted run keeps its progress. Rows that are locked are skipped. `after_batch` is
-    called after each transaction.
+    Locks are short, and an interrupted run keeps its progress. Rows that are locked are skipped. Stops once `is_over`,
+    which is called after each transaction, returns True.
     """
     count = 0
     while deleted := delete_batch(rows):
         count += deleted
-        if after_batch:
-            after_batch()
+        if is_over and is_over():
+            break
     return count
 
 

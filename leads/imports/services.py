@@ -203,13 +203,13 @@ def prune_imports(*, organization: Organization) -> None:
     delete_in_batches(ImportColumn.objects.of(organization).filter(updated_at__lt=now() - KEEP_IMPORTS))
 
 
-def prune_ended(*, organization: Organization, after_batch: Callable[[], object] | None = None) -> None:
-    """Delete the rows of imports that have ended, except those that are still kept. Calls `after_batch` in between."""
+def prune_ended(*, organization: Organization, is_over: Callable[[], bool] | None = None) -> None:
+    """Delete the rows of imports that have ended, except those that are still kept, until `is_over` returns True."""
     is_old = Q(rows_until=None) & (~Q(state=ImportState.DONE) | Q(updated_at__lt=now() - KEEP_ROWS))
     ended = Import.objects.of(organization).exclude(state__in=OPEN).filter(Q(size__gt=0) | Q(size=None)).defer("file")
     for file_import in ended.filter(Q(rows_until__lte=now()) | is_old):
         if file_import.is_open or file_import.shows_rows:
             continue
-        delete_in_batches(file_import.rows.all(), after_batch)
+        delete_in_batches(file_import.rows.all(), is_over)
         if not file_import.rows.exists():  # else another worker deletes some
             Import.objects.of(organization).filter(pk=file_import.pk).update(size=0)

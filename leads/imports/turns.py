@@ -90,6 +90,11 @@ class Turn:
         [self.expires_at] = row
         return True
 
+    def keep(self) -> bool:
+        """Extend the lease if it is time to; return whether the turn is over. Raises Overtaken if it is lost."""
+        self.extend()
+        return self.is_over
+
     def end(self) -> None:
         with connection.cursor() as cursor:
             cursor.execute(END, [self.organization.pk, self.expires_at])

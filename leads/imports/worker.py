@@ -81,7 +81,7 @@ def run_turn() -> None:
 
 def run_step(turn: Turn) -> None:
     """Delete the rows of imports that have ended, then do what the turn has time for. Raises Overtaken."""
-    prune_ended(organization=turn.organization, after_batch=turn.extend)
+    prune_ended(organization=turn.organization, is_over=turn.keep)
     file_import = working_imports(turn.organization).first()
     if file_import is None:
         return

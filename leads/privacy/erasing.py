@@ -133,7 +133,7 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
     lead = Lead.objects.of(erasure.organization).get(pk=erasure.lead_id)
     lead.organization = erasure.organization
     # The organization's imports don't work meanwhile, so what has been compared stays compared.
-    for position in forget_imported_rows(lead, Position(**erasure.position) if erasure.position else None):
+    for position in forget_imported_rows(lead, Position(**erasure.position) if erasure.position else None, turn):
         store_progress(erasure, turn, position=asdict(position))
         if turn.is_over:
             return None

@@ -13,7 +13,7 @@ from django.db.models.functions import Cast, Length
 
 from foundation.api.emails import spellings
 from leads.imports.importers import normalize
-from leads.imports.models import Import, ImportColumn, ImportRow, ImportState, Verdict
+from leads.imports.models import Import, ImportColumn, ImportKind, ImportRow, ImportState, Verdict
 from leads.imports.services import cancel_import
 from leads.imports.terms import (
     checksums,
@@ -25,6 +25,7 @@ from leads.imports.terms import (
     phone_endings,
     terms_of,
 )
+from leads.imports.turns import Turn
 from leads.models import Lead
 from leads.privacy.history import forget_history
 from leads.privacy.identities import identity_of
@@ -38,7 +39,7 @@ CANCELED = (
 )
 BATCH = 20  # rows that are compared at a time; each has at most 100,000 characters
 PAGE = 10_000  # ids that are fetched at a time; each fetch finds all that are left again
-VALUES = 50  # that are looked up at a time
+VALUES = 500  # that are looked up at a time
 MAX_COMPARED = 500_000  # characters that a request compares with the lead
 REFERENCE_COLUMNS = {"id", "external_reference"}  # of appointments
 ERASED_NAME = "erased"
@@ -56,7 +57,7 @@ class Mentions:
     others stay.
     """
 
-    def __init__(self, lead: Lead) -> None:
+    def __init__(self, lead: Lead, after_batch: Callable[[], object] | None = None) -> None:
         identity = identity_of(lead)
         self.organization_id = lead.organization_id
         self.emails = sorted({fold(form) for email in identity.emails for form in spellings(email)})
@@ -67,7 +68,7 @@ class Mentions:
         pairs = [tuple(" ".join(find_words(fold(name))) for name in names) for names in identity.names]
         self.names = sorted({(first, last) for first, last in pairs if first and last})
         self.phrases = {tuple(f"{one} {other}".split()) for pair in self.names for one, other in (pair, pair[::-1])}
-        self.references = find_references(lead)
+        self.references = find_references(lead, after_batch)
 
     @property
     def key(self) -> str:
@@ -147,13 +148,20 @@ class Mentions:
         )
 
 
-def find_references(lead: Lead) -> Set[str]:
-    """Return the IDs and references of the rows that belong to the lead and have a reference, the oldest first."""
+def find_references(lead: Lead, after_batch: Callable[[], object] | None) -> Set[str]:
+    """Return the IDs and references of the rows that belong to the lead and have a reference, the oldest first.
+
+    Returns none if the organization has no imported rows of appointments.
+    """
     found: list[tuple[UUID, str | None]] = []
+    if not ImportRow.objects.of(lead.organization).filter(file_import__kind=ImportKind.APPOINTMENTS).exists():
+        return dict[str, None]().keys()
     for model, ids in find_rows(lead).items():
         if any(field.name == "external_reference" for field in model._meta.concrete_fields):
             for some in batches(ids):
                 found += model._base_manager.filter(pk__in=some).values_list("pk", "external_reference")
+                if after_batch:
+                    after_batch()
     return dict.fromkeys(str(value) for pair in sorted(found, key=str) for value in pair if value).keys()
 
 
@@ -200,7 +208,7 @@ class Position:
     is_end: bool = False
 
 
-def forget_imported_rows(lead: Lead, position: Position | None = None) -> Iterator[Position]:
+def forget_imported_rows(lead: Lead, position: Position | None = None, turn: Turn | None = None) -> Iterator[Position]:
     """Delete the imported rows that mention the lead, and empty the headers and file names that do, in batches.
 
     Cancels imports whose file has not been read yet, because it may mention the lead, too. Each batch is a transaction,
@@ -208,12 +216,14 @@ def forget_imported_rows(lead: Lead, position: Position | None = None) -> Iterat
     again, but not for ever.
     """
     cancel_unread_imports(lead.organization)
-    mentions = Mentions(lead)
+    if position and position.is_end:
+        return
+    mentions = Mentions(lead, turn.extend if turn else None)
+    if turn:
+        turn.restart()  # so that there is time for some steps, however long this has taken
     conditions = mentions.conditions()
     steps = [(model, forget, condition) for model, forget in FORGET.items() for condition in conditions]
     start = position or Position(mentions.key)
-    if start.is_end:
-        return
     if start.key != mentions.key and start.restarts < MAX_RESTARTS:
         start = Position(mentions.key, restarts=start.restarts + 1)
     # The references' conditions come last for rows, and new ones shift those for imports, which are few.
@@ -224,6 +234,8 @@ def forget_imported_rows(lead: Lead, position: Position | None = None) -> Iterat
                 forget(lead, mentions, ids)
                 yield replace(start, step=step, after=str(ids[-1]))
             after = page[-1]
+        # Also without candidates: a lead can have thousands of references.
+        yield replace(start, step=step + 1, after="")
     forget_columns(lead, mentions)
     yield replace(start, is_end=True)
 

@@ -16,6 +16,7 @@ from statuses.models import Status
 from tests.client import booking_payload, opt_in_payload
 from tests.contract.assertions import assert_error
 from tests.factories import owner_actor
+from webhooks import feed
 
 # The list contains committed events only, so each test needs real transactions.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,6 +63,27 @@ def test_after_returns_the_events_that_follow_the_named_one(api):
     assert [event["id"] for event in api.list_events(after=ids[1])] == ids[2:]
     assert api.list_events(after=ids[-1]) == []
     assert [event["id"] for event in api.list_events(after=ids[0], limit=2)] == ids[1:3]
+
+
+def test_a_page_of_large_events_ends_early_and_says_that_there_are_more(api, monkeypatch):
+    """docs/interface.md, W6"""
+    for number in range(4):
+        api.submit(
+            email=f"lead{number}@example.com",
+            questions_answers=[{"question": "Q", "answer": "x" * 9000, "position": 1}],
+        )
+    every = api.list_events()
+    monkeypatch.setattr(feed, "MAX_PAGE_BYTES", 15_000)
+
+    pages, after = [], {}
+    while not pages or pages[-1]["has_more"]:
+        pages.append(api.get("/api/external/events", after).json())
+        after = {"after": pages[-1]["data"][-1]["id"]}
+
+    assert len(pages) > 2
+    assert [event for page in pages for event in page["data"]] == every
+    monkeypatch.setattr(feed, "MAX_PAGE_BYTES", 10)
+    assert len(api.list_events()) == 1
 
 
 def test_events_are_filtered_by_type(api):

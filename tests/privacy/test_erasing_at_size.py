@@ -19,6 +19,7 @@ from leads.imports.worker import run_turn
 from leads.merging import merge_leads, undo_merge
 from leads.models import Lead, LeadChange, LeadMerge, LeadNote
 from leads.privacy import erasing
+from leads.privacy import imports as privacy_imports
 from leads.privacy.erasing import SMALL, SMALL_IMPORTED, request_erasure
 from leads.privacy.imports import BATCH, Mentions
 from leads.privacy.models import Erasure
@@ -351,6 +352,28 @@ def test_erasures_of_one_organization_take_turns_with_those_of_others(
 
     assert order == ["a", "d", "b", "c"]
     assert LeadNote.unscoped.count() == 0
+
+
+def test_a_turn_can_end_between_the_references_of_a_lead_that_no_row_mentions(
+    lead: Lead, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        api.book(external_reference=f"cal-{number}", lead_email=EMAIL)
+    add_notes(lead)
+    file = {"kind": "APPOINTMENTS", "file_name": "a.csv", "content": b"Reference\nother\n", "time_zone": "UTC"}
+    add_import(organization=organization, actor=SYSTEM, **file)
+    run_turn()
+    monkeypatch.setattr(turns, "TURN_SECONDS", 0)
+    monkeypatch.setattr(privacy_imports, "VALUES", 1)
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+
+    steps = []
+    for _ in range(60):
+        run_task()
+        steps.append((Erasure.objects.of(organization).get().position or {}).get("step"))
+
+    assert steps[:5] == [1, 2, 3, 4, 5]
+    assert Erasure.objects.of(organization).get().finished_at
 
 
 def test_an_erasure_that_fails_holds_up_neither_others_nor_imports(
