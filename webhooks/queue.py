@@ -5,10 +5,12 @@ Retries follow `RETRY_SCHEDULE` (foundation/outbox/models.py).
 
 from datetime import timedelta
 from functools import lru_cache
+from itertools import accumulate
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Case, Func, IntegerField, Q, QuerySet, When
 from uuid_utils.compat import uuid7
 
 from foundation.db.timestamps import now
@@ -16,13 +18,15 @@ from foundation.egress import GONE, EndpointClient
 from foundation.outbox import Queue, Result
 from foundation.outbox.queue import GroupId
 from webhooks.host_limit import HostLimit
-from webhooks.models import Delivery, Endpoint
+from webhooks.models import Delivery, Endpoint, Event
 from webhooks.services import disable
 from webhooks.signing import signed_headers
 
 FAILING_FOR = timedelta(days=5)
 FAILING_TIMES = 10
 SLOW_AFTER_TIMEOUTS = 3
+# Bytes of the bodies that a worker has in memory for an endpoint; longer ones than `SHORT_BODY` are read separately.
+MAX_BATCH_BYTES, SHORT_BODY = 1024 * 1024, 20_000
 SLOW_PART = 3  # an attempt that takes more than a third of the deadline counts as a timeout, whatever its result
 
 
@@ -82,6 +86,25 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
 
     def owner_of(self, group_id: GroupId) -> GroupId:
         return find_organization(group_id) or group_id
+
+    def read_jobs(self, due: QuerySet) -> list[Delivery]:
+        """Return the first deliveries with `MAX_BATCH_BYTES` of bodies in all, or the first one."""
+        size = Func("event__body", function="octet_length", output_field=IntegerField())
+        short = Case(When(size__lte=SHORT_BODY, then="event__body"))
+        rows = due.select_related("event").defer("event__body").annotate(size=size, short_body=short)
+        deliveries: list[Any] = list(rows)  # Delivery, with the annotations
+        ends = accumulate(delivery.size for delivery in deliveries)
+        count = max(1, sum(end <= MAX_BATCH_BYTES for end in ends))
+        chosen = deliveries[:count]
+        long = [delivery.event_id for delivery in chosen if delivery.short_body is None]
+        bodies = dict(Event.unscoped.filter(pk__in=long).values_list("pk", "body")) if long else {}
+        for delivery in chosen:
+            delivery.event.body = bodies.get(delivery.event_id, delivery.short_body)
+            delivery.is_cut = count < len(deliveries)
+        return chosen
+
+    def is_cut(self, jobs: list[Any]) -> bool:
+        return bool(jobs[0].is_cut)
 
     def open_session(self, endpoint: Endpoint) -> EndpointClient:
         return EndpointClient(endpoint.url, connections=settings.WEBHOOK_REQUESTS_PER_ENDPOINT)

@@ -119,6 +119,10 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         """Return what `send` needs of each row of the query. Called in the transaction of the claim."""
         return list(due.select_related(*self.related))
 
+    def is_cut(self, jobs: list[ClaimedJob]) -> bool:
+        """Return whether `read_jobs` has left out some of the jobs, because they are too large to be sent together."""
+        return False
+
     def result_values(self, job: ClaimedJob, result: Result) -> ResultRow:
         """Return the values of `result_columns` for an attempt."""
         return {}
@@ -185,7 +189,13 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
             next_attempt_at=Now() + timedelta(seconds=settings.DELIVERY_LEASE_SECONDS),
         )
         # Behind a suspect, which is claimed alone, there may be more.
-        return Batch(group, jobs, token, start_before, has_more=len(jobs) == lane.batch or jobs[0].claim_count > 0)
+        return Batch(
+            group,
+            jobs,
+            token,
+            start_before,
+            has_more=len(jobs) == lane.batch or jobs[0].claim_count > 0 or self.is_cut(jobs),
+        )
 
     def lock_due_jobs(self, pending: QuerySet, count: int) -> list[ClaimedJob]:
         """Return due jobs of a group that no other worker is claiming, locked: at most `count`, or a single suspect.

@@ -17,7 +17,8 @@ from tests.faults.stack import wait_for
 from tests.jobs import send_deliveries
 from tests.receiver import Receiver
 from tests.webhooks.conftest import run_dispatcher
-from webhooks.models import Delivery, Endpoint
+from webhooks import queue
+from webhooks.models import Delivery, Endpoint, Event
 from webhooks.queue import DELIVERIES, WebhookQueue
 from webhooks.services import add_endpoint, send_test
 
@@ -77,6 +78,26 @@ def test_one_organizations_endpoints_have_a_share_of_the_places(
         assert len(hanging_receiver.requests) == FAST.share < FAST.concurrency / 4
         may_respond.set()
         wait_for(lambda: len(hanging_receiver.requests) == FAST.share + 4)
+
+
+def test_a_worker_claims_few_large_events_at_a_time_and_sends_all(
+    endpoint: Endpoint, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_backlog(endpoint, 10)
+    Event.unscoped.filter(deliveries__endpoint=endpoint).update(
+        body='{"type":"webhook.test","data":"' + "x" * 30_000 + '"}'
+    )
+    monkeypatch.setattr(queue, "MAX_BATCH_BYTES", 100_000)
+
+    batch = DELIVERIES.claim(endpoint.pk)
+    assert batch
+    assert (len(batch.jobs), batch.has_more) == (3, True)
+    DELIVERIES.release(batch, batch.jobs)
+    run_group(DELIVERIES, endpoint.pk)
+
+    assert all_delivered(endpoint)
+    assert {len(request.body) for request in receiver.requests} == {30_033}
+    assert len(receiver.requests) == 10
 
 
 def test_a_hanging_receiver_does_not_delay_others_of_the_same_dispatcher(
