@@ -64,7 +64,7 @@ STORIES: list[tuple[int, list[tuple[int, str | None]]]] = [
 ]
 # Leads who are an earlier lead, by number, and what the two have in common. All of them only opted in.
 DUPLICATES = {15: (1, "mailbox"), 22: (3, "phone"), 35: (8, "name")}
-# Working days by which what is further away than a day moves when the stories repeat.
+# Working days to shift events more than a day away when the stories repeat.
 SHIFT_PAST, SHIFT_UPCOMING = -16, 4
 FIRST_DAY, LAST_DAY = -70, 40  # calendar days from today; enough for all working days above
 TIME_ZONE = ZoneInfo("America/New_York")

@@ -108,7 +108,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         """Send a job and return how it went. Several calls may run at once."""
 
     def owner_of(self, group_id: GroupId) -> GroupId:
-        """Return the id of whom the group belongs to, whose groups share places in a lane. May query the database."""
+        """Return the id of the group's owner; an owner's groups share places in a lane. May query the database."""
         return group_id
 
     def requests_at_once(self, group: Group) -> int:

@@ -85,7 +85,7 @@ class Importer:
     kind: ClassVar[ImportKind]
     board: ClassVar[Board]
     entity: ClassVar[CustomField.Entity]
-    key: ClassVar[str]  # the column by which rows find what they change, and its name for people
+    key: ClassVar[str]  # the column that identifies existing rows, and its label
     key_label: ClassVar[str]
     batch_size: ClassVar[int]  # rows that are imported in one transaction, whose locks others wait for
 

@@ -73,7 +73,8 @@ class Mentions:
     @property
     def key(self) -> str:
         """A hash of the values that determine the order of `conditions`, without references: new ones come last."""
-        return blake2b(repr((self.emails, self.phones, self.names)).encode(), digest_size=16).hexdigest()
+        values = self.emails, self.phones, self.names, bool(self.references)
+        return blake2b(repr(values).encode(), digest_size=16).hexdigest()
 
     def conditions(self) -> list[Q]:
         """Return the conditions of rows that may mention the lead: no terms yet, or all of a value's terms."""

@@ -57,7 +57,7 @@ class Share:
 
 @dataclass
 class Body:
-    """The body of a request: for whom its bytes count, with the most bytes that each may have, and where they do."""
+    """A request's body: its owners with their limits, and the share that counts its bytes."""
 
     owners: dict[str, int]
     is_stranger: bool
@@ -107,7 +107,7 @@ class BodyMemory:
 
 
 def body_of(turn: Turn, address: str) -> Body:
-    """Return the body, of which nothing is read yet, of a request from this address with this turn."""
+    """Return the unread body of a request from this address with this turn."""
     owners = {f"address {address}": settings.BODIES_LIMIT}
     if turn.sender is not Sender.STRANGER:
         owners[turn.group] = settings.BODIES_LIMIT
