@@ -63,7 +63,6 @@ class Dispatcher:
 
     def stop(self) -> None:
         """Close, and wait for what is being sent. What takes longer is due again when its lease ends."""
-        Dispatcher.current = None
         self.close()
         self.thread.join(SHUTDOWN_TIMEOUT)
         if not self.thread.is_alive():
@@ -131,9 +130,14 @@ def log_errors(action: str) -> Iterator[None]:
 
 
 def dispatch(queue: Queue, group_id: GroupId) -> None:
-    """Hand the group to this process's dispatcher, or run it here and now if there is none."""
+    """Hand the group to this process's dispatcher, or run it here and now if there is none.
+
+    While this worker shuts down, do nothing: the jobs stay due, and another worker finds them.
+    """
     group_id = queue.group_model._meta.pk.to_python(group_id)
     dispatcher = Dispatcher.current
+    if dispatcher and dispatcher.stopping.is_set():
+        return
     # A forked child inherits the variable but not the thread.
     if dispatcher and dispatcher.thread.is_alive():
         dispatcher.notify(queue, group_id)

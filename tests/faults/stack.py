@@ -97,7 +97,7 @@ class Stack:
         connection.close()  # a fault may have broken it; the next test opens another
         for log in self.folder.glob("*.log"):
             # pytest shows this if the test failed.
-            sys.stdout.write(f"--- the end of {log.name}\n{log.read_text()[-2000:]}\n")
+            sys.stdout.write(f"--- the end of {log.name}\n{log.read_text()[-8000:]}\n")
 
     def start(self, *names: str, arguments: str = "") -> None:
         """Start processes and wait until the web server is ready.

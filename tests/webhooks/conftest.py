@@ -40,6 +40,7 @@ def run_dispatcher(dispatcher: Dispatcher) -> Iterator[Dispatcher]:
         yield dispatcher
     finally:
         dispatcher.stop()
+        Dispatcher.current = None
 
 
 @pytest.fixture

@@ -40,6 +40,18 @@ def test_the_task_hands_the_endpoint_to_the_dispatcher_and_does_not_wait_for_the
     assert receiver.event_types() == ["webhook.test"]
 
 
+def test_a_task_that_runs_while_the_worker_shuts_down_leaves_the_jobs_to_another_worker(
+    endpoint: Endpoint, receiver: Receiver, dispatcher: Dispatcher
+) -> None:
+    dispatcher.close()
+    dispatcher.thread.join()
+    make_backlog(endpoint, 1)
+
+    send_deliveries(str(endpoint.pk))
+
+    assert (count_by_state(endpoint), receiver.requests) == ({State.PENDING.value: 1}, [])
+
+
 def test_a_notification_while_the_endpoint_is_being_run_is_not_lost(
     endpoint: Endpoint, receiver: Receiver, dispatcher: Dispatcher
 ) -> None:
