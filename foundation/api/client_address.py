@@ -20,3 +20,12 @@ def client_address(meta: Mapping[str, Any]) -> str:
     if isinstance(parsed, ipaddress.IPv4Address):
         return address
     return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed.packed, 64), strict=False))
+
+
+def network_of(address: str) -> str:
+    """Return the /24 (IPv4) or /48 (IPv6) that a client's address is in: providers give a customer up to a /48."""
+    try:
+        network = ipaddress.ip_network(address)
+    except ValueError:
+        return address
+    return str(network.supernet(new_prefix=24 if network.version == 4 else 48))

@@ -9,6 +9,7 @@ from wsgiref.types import WSGIEnvironment
 from django.conf import settings
 
 from accounts.sign_in_limits import COOKIE, read_cookie
+from foundation.api.client_address import network_of
 from foundation.api.request_owner import ORGANIZATION, PERSON
 from organizations.keys import parse_key
 from pipeline_backend.web.turns import Sender, Turn
@@ -20,6 +21,9 @@ SESSION_KEY = re.compile("[0-9a-z]{32}")
 # Not parsed by Django, which takes milliseconds for some cookies. The value is longer with more accounts.
 BROWSER_COOKIE = re.compile(rf"(?:^|;)\s*{COOKIE}=\"?([\w:.-]{{1,1500}})\"?\s*(?:;|$)")
 
+# Pages that take long: exports, the refused rows of an import, and what is stored about a lead.
+FILE = re.compile(r"[A-Z]+ /admin/.*/(?:export\.\w+|report\.csv|refused/)$|POST /admin/.*/export_json/$")
+SIGN_IN = "POST /admin/login/"
 ANONYMOUS_PAGES_PER_MINUTE = 120  # of a client, in each process: a person reads a few pages a minute
 WINDOW_SECONDS = 60
 
@@ -52,20 +56,22 @@ class KnownCredentials:
     def __init__(self) -> None:
         self.known: OrderedDict[bytes, tuple[float, str, str]] = OrderedDict()
 
-    def find(
-        self, digest: bytes | None, environ: WSGIEnvironment, address: str, *, is_page: bool, is_file: bool = False
-    ) -> Turn:
+    def find(self, digest: bytes | None, environ: WSGIEnvironment, address: str, *, is_page: bool) -> Turn:
         """Return the turn of a request.
 
-        A request without a known key or session belongs to the account of its known browser, so that strangers keep
-        no one from signing in there; without that, to its address.
+        A page without a known session belongs to the account of its known browser, so that strangers keep no one from
+        signing in there; without that, to the network of its address, which one attacker can have all of.
         """
+        operation = f"{environ.get('REQUEST_METHOD')} {environ.get('PATH_INFO')}" if is_page else ""
         noted_at, group, client = self.known.get(digest or b"", (0.0, "", ""))
         if noted_at and time.monotonic() - noted_at <= CREDENTIAL_SECONDS:
-            return Turn(group, client or address, is_page, Sender.FILE if is_file else Sender.IDENTIFIED)
-        if is_page and (account := account_of_browser(environ)):
+            return Turn(group, client or address, is_page, Sender.FILE if FILE.match(operation) else Sender.IDENTIFIED)
+        if not is_page:
+            return Turn(f"address {address}", address)
+        if account := account_of_browser(environ):
             return Turn(f"browser of {account}", f"browser of {account}", is_page, Sender.BROWSER)
-        return Turn(f"address {address}", address, is_page)
+        sender = Sender.SIGN_IN if operation == SIGN_IN else Sender.STRANGER
+        return Turn(f"network {network_of(address)}", address, is_page, sender)
 
     def learn(self, digest: bytes | None, environ: WSGIEnvironment, status: int) -> None:
         """Note the owner that a thread has found for a key or session, or forget one that is no longer valid."""

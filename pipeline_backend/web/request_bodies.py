@@ -8,7 +8,7 @@ from django.conf import settings
 from django.urls import Resolver404, resolve
 
 from organizations.keys import parse_key
-from pipeline_backend.web.turns import Sender, Turn
+from pipeline_backend.web.turns import STRANGERS, Sender, Turn
 
 BODY_METHODS = {"POST", "PATCH"}
 # Pages that only show something. Every other named route outside of the API may have a form.
@@ -109,11 +109,12 @@ class BodyMemory:
 def body_of(turn: Turn, address: str) -> Body:
     """Return the unread body of a request from this address with this turn."""
     owners = {f"address {address}": settings.BODIES_LIMIT}
-    if turn.sender is not Sender.STRANGER:
+    if turn.sender not in STRANGERS:
         owners[turn.group] = settings.BODIES_LIMIT
-    if turn.sender is Sender.IDENTIFIED and turn.client != address:  # a person, who may upload one file at a time
+    # A person may upload one file at a time.
+    if turn.sender in (Sender.IDENTIFIED, Sender.FILE) and turn.client != address:
         owners[turn.client] = settings.IMPORT_LIMIT + FORM_FIELDS
-    return Body(owners, turn.sender is Sender.STRANGER)
+    return Body(owners, turn.sender in STRANGERS)
 
 
 def announces_body(environ: WSGIEnvironment) -> bool:

@@ -8,7 +8,6 @@ import asyncio
 import io
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable
 from tempfile import SpooledTemporaryFile
@@ -84,8 +83,6 @@ TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
 TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or network. Wait a minute, then try again."
 # Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
 FAST_PATHS = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
-# Pages that take long: exports, the refused rows of an import, and what is stored about a lead.
-FILE = re.compile(r"[A-Z]+ /admin/.*/(?:export\.\w+|report\.csv|refused/)$|POST /admin/.*/export_json/$")
 RESPONSE_MEMORY = 1024 * 1024  # of a streamed response; a longer one is written to a file
 FILE_SECONDS = 60  # for which such a file is kept for Granian to open it, which takes milliseconds
 # Of one header, or of all with its name. Both of these are parsed in Python, piece by piece. Browsers send fewer than
@@ -104,7 +101,6 @@ class Request:
         self.is_api = API_PATH.match(self.path) is not None
         # A page can take seconds.
         self.is_page = not (self.is_api or self.path in FAST_PATHS or self.path.startswith("/static/"))
-        self.is_file = FILE.match(f"{scope.method} {self.path}") is not None
         self.credential = digest_of_credential(self.environ, self.path, is_api=self.is_api)
         self.turn = turns.Turn("", "")
         self.status = 0
@@ -114,7 +110,8 @@ class Request:
         # sends the next request on it, perhaps of another client, and that request fails.
         self.has_unread_body = announces_body(self.environ)
         self.loop = asyncio.get_running_loop()
-        self.responded = self.loop.create_future()
+        # Its result is a refusal, or None if a thread has responded.
+        self.responded: asyncio.Future[Refusal | None] = self.loop.create_future()
 
 
 class RsgiApplication:
@@ -122,7 +119,7 @@ class RsgiApplication:
 
     def __init__(self, wsgi_application: Application) -> None:
         self.wsgi_application = wsgi_application
-        self.turns = turns.Turns[Request](settings.WEB_THREADS)
+        self.turns = turns.Turns[Request](settings.WEB_THREADS, self.give_up)
         # Used in the event loop only, so they need no lock.
         self.body_memory = BodyMemory()
         self.reading: dict[Request, asyncio.Timeout] = {}  # the requests whose body is being read, the oldest first
@@ -145,11 +142,10 @@ class RsgiApplication:
         finally:
             if refusal:
                 self.body_memory.release(request.body)
+        refusal = refusal or await request.responded
         if refusal:
             count_refusal(scope.method, refusal[0])
             protocol.response_bytes(*refusal)
-        else:
-            await request.responded
 
     async def read_body(self, request: Request) -> Refusal | None:
         """Read the body if the request's route takes one; return a refusal if it does not arrive, or is one too many.
@@ -202,20 +198,22 @@ class RsgiApplication:
 
     def queue(self, request: Request) -> Refusal | None:
         request.turn = self.credentials.find(
-            request.credential, request.environ, request.client, is_page=request.is_page, is_file=request.is_file
+            request.credential, request.environ, request.client, is_page=request.is_page
         )
-        close: Headers = [("connection", "close")] if request.has_unread_body else []
         if request.is_page:
             retry_after = self.anonymous_pages.retry_after(request.turn.client)
             if retry_after:
                 LIMITS_EXCEEDED.labels("anonymous-pages").inc()
-                return 429, [*PLAIN_TEXT, ("retry-after", str(retry_after)), *close], TOO_MANY_ANONYMOUS_PAGES
+                headers = [*PLAIN_TEXT, ("retry-after", str(retry_after)), *closing(request)]
+                return 429, headers, TOO_MANY_ANONYMOUS_PAGES
         reason = self.turns.put(request.turn, request)
-        if reason is None:
-            return None
-        LIMITS_EXCEEDED.labels(reason.value).inc()
-        status, headers, body = TURN_REFUSALS[reason]
-        return status, headers + close, body
+        return turn_refusal(request, reason) if reason else None
+
+    def give_up(self, request: Request) -> None:
+        """Refuse a waiting page, which gives way to another one. The event loop calls this, by `put`."""
+        self.body_memory.release(request.body)
+        if not request.responded.done():
+            request.responded.set_result(turn_refusal(request, turns.Refusal.TOO_MANY_PAGES))
 
     def finish(self, request: Request) -> None:
         """End a request to which a thread has responded."""
@@ -278,6 +276,16 @@ class RsgiApplication:
         request.loop.call_soon_threadsafe(request.loop.call_later, FILE_SECONDS, os.close, descriptor)
 
 
+def turn_refusal(request: Request, reason: turns.Refusal) -> Refusal:
+    LIMITS_EXCEEDED.labels(reason.value).inc()
+    status, headers, body = TURN_REFUSALS[reason]
+    return status, headers + closing(request), body
+
+
+def closing(request: Request) -> Headers:
+    return [("connection", "close")] if request.has_unread_body else []
+
+
 async def wait_for_disconnect(protocol: HTTPProtocol) -> None:
     """Return when the client goes away; it does not return after the response."""
     await protocol.client_disconnect()
@@ -326,7 +334,7 @@ def refuse_long_header(request: Request) -> Refusal | None:
     ):
         return None
     status, headers, body = LONG_HEADER if request.is_api else LONG_HEADER_OF_PAGE
-    return status, [*headers, ("connection", "close")] if request.has_unread_body else headers, body
+    return status, headers + closing(request), body
 
 
 def to_latin1(text: str) -> str:

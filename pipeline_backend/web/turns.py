@@ -1,36 +1,40 @@
 """The order in which requests get threads: limits and turns by organization, person and client address.
 
-Each request belongs to a group: an organization, a person with several organizations, or a client address. One group's
-requests delay those of another by a few requests, however many there are (docs/decisions/0008).
+Each request belongs to a group: an organization, a person with several organizations, the account of a known browser,
+or the network of a client address. One group's requests delay those of another by a few requests, however many there
+are (docs/decisions/0008).
 """
 
 from collections import deque
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from enum import Enum
 from queue import SimpleQueue
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
-# Per process. These are few, because a page is useless once its reader has stopped waiting.
-MAX_WAITING_PAGES = 100
-MAX_WAITING_PAGES_OF_GROUP = MAX_WAITING_PAGES // 2
-MAX_WAITING_PAGES_OF_CLIENT = 10
-# Other requests of an organization: 100 at once are not unusual, such as retries of one booking.
-MAX_WAITING_REQUESTS_OF_GROUP = 400
-MAX_WAITING_REQUESTS_OF_CLIENT = 200
-
 
 class Sender(Enum):
     """How a request's sender is known: by a key or session, by a browser that has signed in before, or not.
 
-    FILE is a page that takes long, such as an export, of a sender who is identified.
+    FILE is a page of an identified sender that takes long, such as an export. SIGN_IN is a stranger's sign-in, which
+    waits for password hashing.
     """
 
     IDENTIFIED = "identified"
     FILE = "file"
     BROWSER = "browser"
     STRANGER = "stranger"
+    SIGN_IN = "sign-in"
+
+
+STRANGERS = (Sender.STRANGER, Sender.SIGN_IN)
+# Pages that wait, per process. These are few, because a page is useless once its reader has stopped waiting. A group
+# has at most half of the places of each kind, and a client ten.
+WAITING_PLACES = dict.fromkeys(Sender, 50) | {Sender.IDENTIFIED: 100, Sender.FILE: 100}
+MAX_WAITING_PAGES_OF_CLIENT = 10
+# Other requests of an organization: 100 at once are not unusual, such as retries of one booking.
+MAX_WAITING_REQUESTS_OF_GROUP = 400
+MAX_WAITING_REQUESTS_OF_CLIENT = 200
 
 
 class Turn(NamedTuple):
@@ -38,6 +42,11 @@ class Turn(NamedTuple):
     client: str
     is_page: bool = False
     sender: Sender = Sender.STRANGER
+
+    @property
+    def kind(self) -> Sender | None:
+        """The kind of page; None for everything else."""
+        return self.sender if self.is_page else None
 
 
 class Refusal(Enum):
@@ -50,83 +59,80 @@ class Refusal(Enum):
 Item = TypeVar("Item")
 
 
-class ClientQueue(Generic[Item]):
-    def __init__(self) -> None:
-        self.by_client: dict[str, deque[Item]] = {}  # in the order in which the clients' turns come
-        self.size = 0
+class Requests(Generic[Item]):
+    """A group's requests of one kind. In flight are those that have a thread or get the next free one."""
 
-    def put(self, client: str, item: Item) -> None:
-        self.by_client.setdefault(client, deque()).append(item)
-        self.size += 1
-
-    def get(self, busy: Collection[str]) -> tuple[str, Item]:
-        """Remove and return the next item whose client isn't busy, with the client."""
-        client = next(client for client in self.by_client if client not in busy)
-        items = self.by_client.pop(client)
-        if len(items) > 1:
-            self.by_client[client] = items  # at the end
-        self.size -= 1
-        return client, items.popleft()
-
-    def size_of(self, client: str) -> int:
-        return len(self.by_client.get(client, ()))
-
-
-@dataclass
-class Kind(Generic[Item]):
-    """A group's pages, files or other requests. In flight are those that have a thread or get the next free one.
-
-    `busy` has the clients with a page in flight: the next one of a person waits for it, as long as it takes.
-    """
-
-    most: int
-    in_flight: int = 0
-    waiting: ClientQueue[Item] = field(default_factory=ClientQueue)
-    busy: set[str] = field(default_factory=set)
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.in_flight = 0
+        # Clients with a page in flight: the next one of a person waits for it, as long as it takes.
+        self.busy: set[str] = set()
+        self.waiting: dict[str, deque[Item]] = {}  # by client, in the order of their turns
+        self.size = 0  # of those that wait
 
     @property
     def is_ready(self) -> bool:
         """Whether a request of a client that isn't busy waits."""
-        return len(self.waiting.by_client) > sum(client in self.waiting.by_client for client in self.busy)
+        return len(self.waiting) > sum(client in self.waiting for client in self.busy)
+
+    def put(self, client: str, item: Item) -> None:
+        self.waiting.setdefault(client, deque()).append(item)
+        self.size += 1
+
+    def get(self) -> tuple[str, Item]:
+        """Remove the next item whose client isn't busy; return the client and the item."""
+        client = next(client for client in self.waiting if client not in self.busy)
+        items = self.waiting.pop(client)
+        if len(items) > 1:
+            self.waiting[client] = items  # at the end
+        self.size -= 1
+        return client, items.popleft()
+
+    def remove_last(self) -> Item:
+        """Remove and return the newest item of the client with the most."""
+        client = max(reversed(self.waiting), key=lambda client: len(self.waiting[client]))
+        item = self.waiting[client].pop()
+        if not self.waiting[client]:
+            del self.waiting[client]
+        self.size -= 1
+        return item
 
 
 class Group(Generic[Item]):
-    """The requests of a group."""
-
     def __init__(self, half: int) -> None:
-        # One page of `half` is left to other groups.
-        self.pages, self.files, self.others = Kind[Item](max(1, half - 1)), Kind[Item](1), Kind[Item](half)
+        self.half = half
+        self.kinds: dict[Sender | None, Requests[Item]] = {}
 
-    def kind_of(self, turn: Turn) -> Kind[Item]:
-        """Return the kind of the request."""
-        if not turn.is_page:
-            return self.others
-        return self.files if turn.sender is Sender.FILE else self.pages
+    def of_kind(self, kind: Sender | None) -> Requests[Item]:
+        if kind not in self.kinds:
+            # One page of `half` is left to other groups.
+            most = self.half if kind is None else 1 if kind is Sender.FILE else max(1, self.half - 1)
+            self.kinds[kind] = Requests(most)
+        return self.kinds[kind]
 
-    @property
-    def in_flight(self) -> int:
-        """The number of its requests in flight, of all kinds."""
-        return self.pages.in_flight + self.files.in_flight + self.others.in_flight
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether it has no request."""
-        return not (self.in_flight or any(kind.waiting.size for kind in (self.pages, self.files, self.others)))
+    def has_place(self, requests: Requests[Item]) -> bool:
+        """Return whether the group may have one more of these requests in flight."""
+        if not requests.in_flight:
+            return True
+        in_flight = sum(each.in_flight for each in self.kinds.values())
+        return requests.in_flight < requests.most and in_flight < self.half
 
 
 class Turns(Generic[Item]):
-    """A queue of requests for threads. All methods take constant time, and any thread may call them.
+    """A queue of requests for threads. The time that a method takes is bounded, and any thread may call it.
 
     A group has at most half as many requests in flight as there are threads, and so have all pages together. But a
     group's first page doesn't wait for its other requests, nor the reverse: slow pages never stop the API. A group's
     pages leave a thread for pages to other groups, and a person has one in flight. Files have one thread beside those
     of pages; with less than four threads they are pages. Pages of known browsers without a session, and those of
-    strangers, each have at most half of the pages' threads and waiting places.
+    strangers, each have at most half of the pages' threads. Each kind of page has waiting places of its own; when they
+    are full, a page of the group with the most gives way to one of a smaller group, and `give_up` is called with it.
     """
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, give_up: Callable[[Item], None]) -> None:
         self.half = max(1, threads // 2)
-        self.max_pages_without_session = max(1, self.half // 2)  # of each of the two kinds
+        self.max_pages_without_session = max(1, self.half // 2)  # of known browsers, and of strangers
+        self.give_up = give_up
         self.lock = Lock()
         self.groups: dict[str, Group[Item]] = {}
         self.ready: SimpleQueue[Item] = SimpleQueue()
@@ -142,55 +148,50 @@ class Turns(Generic[Item]):
     def put(self, turn: Turn, item: Item) -> Refusal | None:
         with self.lock:
             group = self.groups.get(turn.group) or Group(self.half)
-            kind = group.kind_of(turn)
-            can_start = not kind.is_ready and turn.client not in kind.busy and self.has_place(group, kind)
+            requests = group.of_kind(turn.kind)
+            can_start = not requests.is_ready and turn.client not in requests.busy and group.has_place(requests)
             if can_start and turn.is_page:
                 can_start = self.has_page_place(turn.sender)
-            if not can_start and (refusal := self.refusal(turn, kind)):
+            if not can_start and (refusal := self.refusal(turn, requests)):
                 return refusal
             self.groups[turn.group] = group
-            kind.waiting.put(turn.client, item)
+            requests.put(turn.client, item)
             if turn.is_page:
                 self.waiting_pages[turn.sender] += 1
                 self.page_groups[turn.sender].setdefault(turn.group)
             if can_start:
-                self.start(turn)
+                self.start(turn.group, turn.kind)
             return None
 
     def finish(self, turn: Turn) -> None:
         with self.lock:
             group = self.groups[turn.group]
-            kind = group.kind_of(turn)
-            kind.in_flight -= 1
-            kind.busy.discard(turn.client)
+            requests = group.of_kind(turn.kind)
+            requests.in_flight -= 1
+            requests.busy.discard(turn.client)
             self.pages_in_flight[turn.sender] -= turn.is_page
-            if group.others.waiting.size and self.has_place(group, group.others):
-                self.start(turn._replace(is_page=False))
-            # It may have lost its turn for lack of a place.
-            if group.pages.waiting.size:
-                sender = Sender.IDENTIFIED if turn.sender is Sender.FILE else turn.sender
-                self.page_groups[sender].setdefault(turn.group)
-            if group.files.waiting.size:
-                self.page_groups[Sender.FILE].setdefault(turn.group)
+            for kind, others in group.kinds.items():
+                if kind and others.size:
+                    self.page_groups[kind].setdefault(turn.group)  # it may have lost its turn for lack of a place
+                elif others.size and group.has_place(others):
+                    self.start(turn.group, None)
             self.start_pages()
-            if group.is_empty:
+            if not any(each.in_flight or each.size for each in group.kinds.values()):
                 del self.groups[turn.group]
-
-    def has_place(self, group: Group[Item], kind: Kind[Item]) -> bool:
-        """Return whether the group may have one more request of the kind in flight."""
-        return not kind.in_flight or (kind.in_flight < kind.most and group.in_flight < self.half)
 
     def has_page_place(self, sender: Sender) -> bool:
         """Return whether one more page may be in flight."""
-        pages, files = sum(self.pages_in_flight.values()), self.pages_in_flight[Sender.FILE]
+        in_flight = self.pages_in_flight
+        pages, files = sum(in_flight.values()), in_flight[Sender.FILE]
         if self.half > 1:
             if sender is Sender.FILE:
                 return not files
             pages -= files
         if pages >= self.half:
             return False
-        is_identified = sender in (Sender.IDENTIFIED, Sender.FILE)
-        return is_identified or self.pages_in_flight[sender] < self.max_pages_without_session
+        if sender in STRANGERS:
+            return sum(in_flight[each] for each in STRANGERS) < self.max_pages_without_session
+        return sender is not Sender.BROWSER or in_flight[sender] < self.max_pages_without_session
 
     def start_pages(self) -> None:
         """Start waiting pages while there are places; the kinds of senders take turns."""
@@ -201,45 +202,49 @@ class Turns(Generic[Item]):
             else:
                 return
             name = next(iter(self.page_groups[sender]))
-            group, turn = self.groups[name], Turn(name, "", True, sender)
-            kind = group.kind_of(turn)
-            if kind.is_ready and self.has_place(group, kind):
-                self.start(turn)
+            group = self.groups[name]
+            requests = group.of_kind(sender)
+            if requests.is_ready and group.has_place(requests):
+                self.start(name, sender)
                 self.senders.remove(sender)
                 self.senders.append(sender)
             else:
                 del self.page_groups[sender][name]  # until the group finishes a request
 
-    def start(self, turn: Turn) -> None:
-        """Give the next request of the turn's group and kind to the threads."""
-        kind = self.groups[turn.group].kind_of(turn)
-        client, item = kind.waiting.get(kind.busy)
+    def start(self, name: str, kind: Sender | None) -> None:
+        """Give the next request of a group and kind to the threads."""
+        requests = self.groups[name].of_kind(kind)
+        client, item = requests.get()
         self.ready.put(item)
-        kind.in_flight += 1
-        if turn.is_page:
-            kind.busy.add(client)
-            self.waiting_pages[turn.sender] -= 1
-            self.pages_in_flight[turn.sender] += 1
-            del self.page_groups[turn.sender][turn.group]
-            if kind.waiting.size:
-                self.page_groups[turn.sender][turn.group] = None  # at the end
+        requests.in_flight += 1
+        if kind:
+            requests.busy.add(client)
+            self.waiting_pages[kind] -= 1
+            self.pages_in_flight[kind] += 1
+            del self.page_groups[kind][name]
+            if requests.size:
+                self.page_groups[kind][name] = None  # at the end
 
-    def refusal(self, turn: Turn, kind: Kind[Item]) -> Refusal | None:
-        own, of_group = kind.waiting.size_of(turn.client), kind.waiting.size
-        if turn.is_page:
-            group = self.groups.get(turn.group)
-            of_group = group.pages.waiting.size + group.files.waiting.size if group else 0
-            free = self.free_places(turn.sender)
-            # The last places are for clients that have none yet.
-            of_client = min(MAX_WAITING_PAGES_OF_CLIENT, max(1, free // 4))
-            is_full = free <= 0 or of_group >= MAX_WAITING_PAGES_OF_GROUP or own >= of_client
-            return Refusal.TOO_MANY_PAGES if is_full else None
-        # A request without a known key is short: most are refused with 401, and so are not counted here.
-        is_full = of_group >= MAX_WAITING_REQUESTS_OF_GROUP or own >= MAX_WAITING_REQUESTS_OF_CLIENT
-        return Refusal.TOO_MANY_REQUESTS if is_full and turn.sender is Sender.IDENTIFIED else None
+    def refusal(self, turn: Turn, requests: Requests[Item]) -> Refusal | None:
+        """Return why the request may not wait. If only the places are full, another page gives way to it."""
+        of_client, of_group = len(requests.waiting.get(turn.client, ())), requests.size
+        if not turn.is_page:
+            # A request without a known key is short: most are refused with 401, and so are not counted here.
+            is_full = of_group >= MAX_WAITING_REQUESTS_OF_GROUP or of_client >= MAX_WAITING_REQUESTS_OF_CLIENT
+            return Refusal.TOO_MANY_REQUESTS if is_full and turn.sender is Sender.IDENTIFIED else None
+        places = WAITING_PLACES[turn.sender]
+        free = places - self.waiting_pages[turn.sender]
+        # The last places are for clients that have none yet.
+        if of_group >= places // 2 or of_client >= min(MAX_WAITING_PAGES_OF_CLIENT, max(1, free // 4)):
+            return Refusal.TOO_MANY_PAGES
+        return None if free > 0 or self.give_way(turn.sender, of_group) else Refusal.TOO_MANY_PAGES
 
-    def free_places(self, sender: Sender) -> int:
-        free = MAX_WAITING_PAGES - sum(self.waiting_pages.values())
-        if sender in (Sender.IDENTIFIED, Sender.FILE):
-            return free
-        return min(free, MAX_WAITING_PAGES // 2 - self.waiting_pages[sender])
+    def give_way(self, sender: Sender, size: int) -> bool:
+        """Give up a page of the group with the most waiting ones, if it has more than one of `size` with a newcomer."""
+        waiting = [group.kinds[sender] for group in self.groups.values() if sender in group.kinds]
+        largest = max(waiting, key=lambda requests: requests.size)
+        if largest.size <= size + 1:
+            return False
+        self.waiting_pages[sender] -= 1
+        self.give_up(largest.remove_last())
+        return True

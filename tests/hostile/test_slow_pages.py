@@ -78,7 +78,7 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
     def http_error_302(self, req: Any, fp: Any, code: int, msg: str, headers: Any) -> Any:
         return fp
 
-    http_error_429 = http_error_302
+    http_error_429 = http_error_503 = http_error_302
 
 
 def count_waiting_for_locks() -> int:
@@ -112,6 +112,32 @@ def test_slow_pages_leave_threads_to_the_api_and_use_up_the_persons_limit(
     assert 503 in answers
     assert get_page(stack, session) == 429
     assert get_page(stack, other_session) == 200
+
+
+def test_sign_ins_from_a_whole_network_refuse_neither_sign_ins_nor_the_reset_page_of_another(
+    stack: Stack, host: Membership
+):
+    host.user.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")
+    host.user.save()
+    reset_page = urllib.request.Request(stack.url("/admin/password-reset/"), headers={"Host": "localhost"})
+    reset_page.add_header("X-Forwarded-For", "198.51.100.7")
+
+    with ThreadPoolExecutor(120) as pool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE organizations_securityevent IN ACCESS EXCLUSIVE MODE")
+            flood = [
+                pool.submit(sign_in, stack, "nobody@globex.example", address=f"2001:db8:0:{number:x}::1")
+                for number in range(100)
+            ]
+            wait_for(lambda: sum(each.done() for each in flood) >= 50)
+            own = pool.submit(sign_in, stack, host.user.email, address="198.51.100.7")
+            page = pool.submit(stack.open, reset_page)
+            wait_for(lambda: own.done() or sum(each.done() for each in flood) >= 74)
+        answers = [each.result() for each in flood]
+
+    assert page.result().status == 200
+    assert own.result() == 302
+    assert answers.count(503) >= 50
 
 
 def test_sign_ins_of_strangers_leave_a_thread_to_signed_in_people_and_one_to_known_browsers(

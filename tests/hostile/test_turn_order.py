@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from accounts.sign_in_limits import COOKIE, remember_browser
+from foundation.api.client_address import client_address
 from organizations.models import User
 from pipeline_backend.web.credentials import KnownCredentials
 from pipeline_backend.web.turns import Refusal, Sender, Turn, Turns
@@ -18,7 +19,7 @@ ADA = Turn("organization Acme", "person Ada", is_page=True, sender=Sender.IDENTI
 BOB = Turn("organization Globex", "person Bob", is_page=True, sender=Sender.IDENTIFIED)
 CAROL = Turn("organization Initech", "person Carol", is_page=True, sender=Sender.IDENTIFIED)
 KATE = Turn("browser of kate", "browser of kate", is_page=True, sender=Sender.BROWSER)
-EVE = Turn("address 10.0.0.5", "10.0.0.5", is_page=True)
+EVE = Turn("network 10.0.0.0/24", "10.0.0.5", is_page=True)
 
 
 def strangers(count: int) -> list[Turn]:
@@ -37,7 +38,8 @@ class Server:
     """Hands each request to `turns`; threads finish them only when a test says so."""
 
     def __init__(self, threads: int = 4) -> None:
-        self.turns: Turns[Turn] = Turns(threads)
+        self.given_up: list[Turn] = []
+        self.turns: Turns[Turn] = Turns(threads, self.given_up.append)
 
     def receive(self, *turns: Turn) -> list[Refusal | None]:
         """Queue the requests, and return what refuses them."""
@@ -199,6 +201,81 @@ def test_the_last_waiting_places_are_for_clients_that_have_none():
     refusals = server.receive(Turn("address of a person", "a person", is_page=True), *strangers(1))
 
     assert refusals == [None, Refusal.TOO_MANY_PAGES]
+
+
+def turns_of(*addresses: str, method: str = "GET") -> list[Turn]:
+    """Return the turns of sign-in pages, or of forms sent there, from these addresses."""
+    environ = {"REQUEST_METHOD": method, "PATH_INFO": "/admin/login/"}
+    clients = [client_address({"REMOTE_ADDR": address}) for address in addresses]
+    return [KnownCredentials().find(None, environ, client, is_page=True) for client in clients]
+
+
+SLASH_48 = [f"2001:db8:0:{number:x}::1" for number in range(256)]
+SLASH_24 = [f"192.0.2.{number}" for number in range(256)]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("addresses", [SLASH_48, SLASH_24])
+def test_all_addresses_of_a_network_leave_half_of_the_places_and_the_next_turn_to_others(
+    addresses: list[str], method: str
+):
+    server, flood = Server(), turns_of(*addresses, method=method)
+    [visitor] = turns_of("198.51.100.7", method=method)
+
+    refusals = server.receive(*flood, visitor)
+
+    assert refusals == [None] * 26 + [Refusal.TOO_MANY_PAGES] * 230 + [None]
+    assert server.started() == flood[:1]
+    assert server.finish(flood[:1]) == [flood[1]]
+    assert server.finish(flood[1:2]) == [visitor]
+
+
+def test_when_the_places_are_full_the_largest_network_gives_way_to_one_with_fewer_pages():
+    server = Server()
+    floods = [turns_of(*(f"2001:db8:{network}:{number:x}::1" for number in range(40))) for network in (1, 2, 3)]
+    assert [server.receive(*flood).count(None) for flood in floods[:2]] == [26, 25]
+    assert server.started() == floods[0][:1]
+
+    refusals = server.receive(*floods[2])
+
+    assert refusals == [None] * 16 + [Refusal.TOO_MANY_PAGES] * 24
+    assert [server.given_up.count(turn) for flood in floods for turn in flood].count(1) == 16
+    assert {turn.group for turn in server.given_up} == {flood[0].group for flood in floods[:2]}
+    assert server.receive(*turns_of("198.51.100.7")) == [None]
+    assert len(server.given_up) == 17
+    rest = [turn for flood in floods for turn in flood if turn not in server.given_up]
+    answered, in_flight = floods[0][:1], server.finish(floods[0][:1])
+    while in_flight:
+        answered += in_flight
+        in_flight = server.finish(in_flight)
+    assert set(server.given_up).isdisjoint(answered)
+    assert set(answered) <= {*rest, *turns_of("198.51.100.7")}
+    assert server.turns.groups == {}
+
+
+def test_pages_of_strangers_have_other_places_than_their_sign_ins_and_take_turns_with_them():
+    server = Server()
+    sign_ins = [
+        turn for third in range(3) for turn in turns_of(*(f"10.{third}.{n}.1" for n in range(50)), method="POST")
+    ]
+    visitors = turns_of(*(f"10.9.{number}.1" for number in range(50)))
+    server.receive(*sign_ins)
+
+    refusals = server.receive(*visitors)
+
+    assert refusals == [None] * 50
+    assert server.started() == sign_ins[:1]
+    assert server.finish(sign_ins[:1]) == visitors[:1]
+    assert server.finish(visitors[:1]) == sign_ins[1:2]
+
+
+def test_organizations_that_fill_all_places_give_way_to_another_one():
+    server = Server()
+    people = [ADA._replace(client=f"person {number}", group=f"organization {number % 3}") for number in range(300)]
+    server.receive(*people)
+
+    assert server.receive(BOB) == [None]
+    assert len(server.given_up) == 1
 
 
 def test_waiting_pages_of_all_are_limited():
