@@ -170,6 +170,8 @@ class Turns(Generic[Item]):
             requests.in_flight -= 1
             requests.busy.discard(turn.client)
             self.pages_in_flight[turn.sender] -= turn.is_page
+            if turn.is_page:
+                self.page_groups[turn.sender].pop(turn.group, None)  # to the end: others have waited for this page
             for kind, others in group.kinds.items():
                 if kind and others.size:
                     self.page_groups[kind].setdefault(turn.group)  # it may have lost its turn for lack of a place
@@ -201,7 +203,8 @@ class Turns(Generic[Item]):
                     break
             else:
                 return
-            name = next(iter(self.page_groups[sender]))
+            # First a group with the fewest in flight, such as none: two groups can't keep all places from a third.
+            name = min(self.page_groups[sender], key=lambda name: self.groups[name].of_kind(sender).in_flight)
             group = self.groups[name]
             requests = group.of_kind(sender)
             if requests.is_ready and group.has_place(requests):

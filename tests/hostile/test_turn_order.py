@@ -96,9 +96,22 @@ def test_pages_of_two_organizations_take_turns():
     server.receive(*[ADA] * 5, *[BOB] * 2, CAROL)
 
     assert server.started() == [ADA, BOB]
-    assert server.finish([ADA, BOB]) == [ADA, BOB]
-    assert server.finish([ADA]) == [CAROL]
+    assert server.finish([ADA, BOB]) == [CAROL, ADA]
+    assert server.finish([ADA]) == [BOB]
     assert server.finish([BOB, CAROL]) == [ADA]
+
+
+@pytest.mark.parametrize("threads", [4, 8, 16])
+def test_a_page_of_a_third_organization_is_next_when_two_others_have_all_places(threads: int):
+    server, people = Server(threads), range(threads)
+    of_two = [turn._replace(client=f"person {number}") for number in people for turn in (ADA, BOB)]
+    server.receive(*of_two)
+    in_flight = server.started()
+    assert len(in_flight) == threads // 2
+
+    server.receive(CAROL)
+
+    assert server.finish(in_flight[:1]) == [CAROL]
 
 
 @pytest.mark.parametrize("threads", [4, 8, 16])
@@ -122,9 +135,9 @@ def test_files_have_one_place_of_their_own_and_organizations_take_turns():
     server.receive(of_ada, of_ada, of_bob, ADA, BOB, EVE, ACME, ACME)
 
     assert server.started() == [of_ada, ADA, BOB, ACME]
-    assert server.finish([of_ada]) == [of_ada]
     assert server.finish([of_ada]) == [of_bob]
-    assert server.finish([of_bob]) == []
+    assert server.finish([of_bob]) == [of_ada]
+    assert server.finish([of_ada]) == []
 
 
 def test_a_page_of_a_colleague_does_not_wait_for_the_pages_of_a_person():
@@ -155,10 +168,10 @@ def test_strangers_have_half_of_the_places_and_every_other_turn():
 
     assert refusals == [None] * 50 + [Refusal.TOO_MANY_PAGES] * 10 + [None] * 2
     assert server.started() == [ADA, CAROL]
-    assert server.finish([ADA]) == [ADA]
+    assert server.finish([ADA]) == [BOB]
     assert server.finish([CAROL]) == [eve]
-    assert server.finish([eve]) == [BOB]
-    assert server.finish([BOB]) == [others[0]]
+    assert server.finish([eve]) == [ADA]
+    assert server.finish([ADA]) == [others[0]]
 
 
 def test_pages_of_strangers_leave_a_thread_to_people_who_are_signed_in():
@@ -226,8 +239,8 @@ def test_all_addresses_of_a_network_leave_half_of_the_places_and_the_next_turn_t
 
     assert refusals == [None] * 26 + [Refusal.TOO_MANY_PAGES] * 230 + [None]
     assert server.started() == flood[:1]
-    assert server.finish(flood[:1]) == [flood[1]]
-    assert server.finish(flood[1:2]) == [visitor]
+    assert server.finish(flood[:1]) == [visitor]
+    assert server.finish([visitor]) == [flood[1]]
 
 
 def test_when_the_places_are_full_the_largest_network_gives_way_to_one_with_fewer_pages():
