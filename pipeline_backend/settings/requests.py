@@ -11,4 +11,5 @@ BODY_LIMIT = DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 IMPORT_LIMIT = 10 * BODY_LIMIT  # of an uploaded file of leads or appointments
 BODIES_LIMIT = 64 * BODY_LIMIT  # of all requests of a web process together, until they are answered
 BODIES_LIMIT_PER_CLIENT = BODIES_LIMIT // 4
+RESPONSES_LIMIT_PER_GROUP = 1024 * BODY_LIMIT  # on disk, of an organization's or network's slow readers
 BODY_SECONDS = 20  # for all of a body: a mebibyte at half a megabit a second. Caddy waits longer (Caddyfile)

@@ -1,7 +1,7 @@
 """The web layer: everything between the web server and the views that is the same for all apps.
 
 1. A client that sends its body or reads its response slowly must occupy neither thread nor memory: `rsgi` reads bodies
-   in the event loop, with a size limit and a deadline, and writes streamed responses to a temporary file first.
+   in the event loop, with a size limit and a deadline; `responses` writes large ones to temporary files first.
 2. API requests are the hot path. What only pages need (static files, sessions, sign-in, messages) must not slow them:
    `middleware` has subclasses of Django's that skip `/api/`.
 3. Every error has the form that its reader expects: JSON below `/api/`, a page elsewhere. If the database is the cause,

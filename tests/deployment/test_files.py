@@ -166,7 +166,7 @@ def test_prometheus_of_compose_scrapes_where_web_and_workers_answer(tmp_path: Pa
 
 def test_nginx_limits_the_pages_that_the_web_server_limits() -> None:
     fast_paths = re.search(
-        r"^FAST_PATHS = \{(.*)\}$", (ROOT / "pipeline_backend/web/rsgi.py").read_text(), re.MULTILINE
+        r"^FAST_PATHS = \{(.*)\}$", (ROOT / "pipeline_backend/web/requests.py").read_text(), re.MULTILINE
     )
     page = re.search(r'"~\*(\S+)" \$binary_remote_addr;', (ROOT / "deploy/nginx.conf").read_text())
 

@@ -1,5 +1,7 @@
 """The web application with a page that streams: /stream?chunks=3 sends three chunks; with `fail` it then fails.
 
+/whole?chunks=3 sends the same from memory, as most views do.
+
 It logs when it begins, and after how many chunks it is closed.
 """
 
@@ -11,7 +13,7 @@ from pipeline_backend.web.rsgi import server
 
 # isort: split
 from django.db import connection  # the import above has set Django up
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path
 
 from pipeline_backend import urls
@@ -47,4 +49,8 @@ def stream(request: HttpRequest) -> StreamingHttpResponse:
     )
 
 
-urls.urlpatterns.insert(0, path("stream", stream))
+def whole(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(CHUNK * int(request.GET["chunks"]), content_type="text/csv")
+
+
+urls.urlpatterns[:0] = [path("stream", stream), path("whole", whole)]

@@ -18,7 +18,7 @@ from rest_framework.exceptions import APIException
 
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.parsers import parse_json
-from pipeline_backend.web.rsgi import build_environ
+from pipeline_backend.web.requests import build_environ
 from pipeline_backend.wsgi import Request
 from tests.client import ApiClient
 from tests.contract.assertions import assert_invalid_fields

@@ -4,7 +4,7 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import psutil
 import pytest
@@ -22,14 +22,19 @@ def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
     """The web server with a single thread and a page that streams."""
     with Stack(tmp_path_factory.mktemp("streaming")) as stack:
         stack.settings |= {"WEB_THREADS": "1"}
+        stack.overrides["RESPONSES_LIMIT_PER_GROUP"] = 250 * MIB
         stack.start("streaming_web")
         yield stack
 
 
-def request_stream(stack: Stack, query: str) -> socket.socket:
-    """Send a request for a streamed response, and return the connection without reading it."""
-    connection = socket.create_connection(("127.0.0.1", stack.port), timeout=60)
-    connection.sendall(f"GET /stream?{query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+def request_stream(stack: Stack, query: str, *, path: str = "/stream", address: str = "127.0.0.1") -> socket.socket:
+    """Send a request for a response, and return the connection without reading it."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # little of it waits in the kernel
+    connection.settimeout(60)
+    connection.bind((address, 0))
+    connection.connect(("127.0.0.1", stack.port))
+    connection.sendall(f"GET {path}?{query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     return connection
 
 
@@ -55,9 +60,10 @@ def log(stack: Stack) -> str:
     return (stack.folder / "streaming_web.log").read_text()
 
 
+@pytest.mark.parametrize("path", ["stream", "whole"])
 @pytest.mark.parametrize("chunks", [0, 1, 100, 105, 106, 1000])
-def test_a_streamed_response_arrives_whole(stack: Stack, chunks: int):
-    with urllib.request.urlopen(stack.url(f"/stream?chunks={chunks}")) as response:
+def test_a_response_arrives_whole(stack: Stack, chunks: int, path: str):
+    with urllib.request.urlopen(stack.url(f"/{path}?chunks={chunks}")) as response:
         body = response.read()
 
     assert (response.status, response.headers["Content-Type"]) == (200, "text/csv")
@@ -80,6 +86,42 @@ def test_a_large_response_stands_neither_in_memory_nor_in_the_way_of_others(stac
     assert head.startswith(b"HTTP/1.1 200")
     assert size == 100_000_000
     assert max(growth, worker_memory(stack) - memory) < 20 * MIB
+
+
+def begin(stack: Stack, clients: ExitStack, chunks: int, address: str = "127.0.0.1") -> tuple[socket.socket, bytes]:
+    """Request a response until it begins, and read no more of it than its status."""
+    connection = request_stream(stack, f"chunks={chunks}", path="/whole", address=address)
+    clients.enter_context(closing(connection))
+    return connection, connection.recv(12)
+
+
+def test_many_large_responses_to_clients_that_do_not_read_stand_not_in_memory(stack: Stack):
+    """40 of 5 MB, each of which a view has in memory as a whole."""
+    with closing(request_stream(stack, "chunks=500", path="/whole")) as connection:
+        read_all(connection)
+    memory = worker_memory(stack)
+
+    with ExitStack() as clients:
+        begun = [begin(stack, clients, 500, "127.0.4.1") for _ in range(40)]
+        growth = worker_memory(stack) - memory
+        sizes = {read_all(connection)[1] for connection, _ in begun}
+
+    assert {head for _, head in begun} == {b"HTTP/1.1 200"}
+    assert sizes == {5_000_000}
+    assert growth < 60 * MIB
+
+
+def test_large_responses_that_a_network_does_not_read_have_a_limit_on_disk(stack: Stack):
+    with ExitStack() as clients:
+        begun = [begin(stack, clients, 6000, f"127.0.5.{number}") for number in range(1, 6)]
+        refused = read_all(begun[-1][0])[0]
+        other = begin(stack, clients, 6000, "127.0.6.1")[1]
+
+    assert [head for _, head in begun] == [b"HTTP/1.1 200"] * 4 + [b"HTTP/1.1 503"]
+    assert b"retry-after" in refused.lower()
+    assert other == b"HTTP/1.1 200"
+    with ExitStack() as clients:
+        wait_for(lambda: begin(stack, clients, 6000, "127.0.5.6")[1] == b"HTTP/1.1 200")
 
 
 def test_a_client_that_goes_away_ends_the_response(stack: Stack):

@@ -1,0 +1,106 @@
+"""A request of Granian's interface (RSGI), with the environment that WSGI wants."""
+
+import asyncio
+import sys
+from wsgiref.types import WSGIEnvironment
+
+from granian.rsgi import HTTPProtocol, Scope
+
+from foundation.api.client_address import client_address
+from pipeline_backend.web.credentials import digest_of_credential
+from pipeline_backend.web.middleware import API_PATH
+from pipeline_backend.web.request_bodies import Body, announces_body
+from pipeline_backend.web.turns import Turn
+
+Headers = list[tuple[str, str]]
+Refusal = tuple[int, Headers, bytes]  # as Granian's response_bytes() takes it
+
+# Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
+FAST_PATHS = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
+# Of one header, or of all with its name. Both of these are parsed in Python, piece by piece. Browsers send fewer than
+# 100 bytes; a boundary has at most 70.
+HEADER_BYTES = {"CONTENT_TYPE": 256, "HTTP_ACCEPT_ENCODING": 512}
+OTHER_HEADER_BYTES = 8192  # browsers cut Referer at 4,096, and nginx refuses longer lines, too
+# HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
+HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
+
+
+class Request:
+    def __init__(self, scope: Scope, protocol: HTTPProtocol) -> None:
+        self.path, self.protocol = scope.path, protocol
+        self.environ = build_environ(scope)
+        self.client = client_address(self.environ)
+        self.is_api = API_PATH.match(self.path) is not None
+        # A page can take seconds.
+        self.is_page = not (self.is_api or self.path in FAST_PATHS or self.path.startswith("/static/"))
+        self.credential = digest_of_credential(self.environ, self.path, is_api=self.is_api)
+        self.turn = Turn("", "")
+        self.status = 0
+        self.body = Body({}, is_stranger=True)  # while nothing of it is counted
+        self.is_given_up = False  # its body made room for another one
+        # The server closes a connection with an unread body, and has to say so (`Connection: close`). Otherwise a proxy
+        # sends the next request on it, perhaps of another client, and that request fails.
+        self.has_unread_body = announces_body(self.environ)
+        self.loop = asyncio.get_running_loop()
+        # Its result is a refusal, or None if a thread has responded.
+        self.responded: asyncio.Future[Refusal | None] = self.loop.create_future()
+
+    @property
+    def connection(self) -> Headers:
+        """The header that any response needs as long as the body is unread."""
+        return [("connection", "close")] if self.has_unread_body else []
+
+    @property
+    def has_long_header(self) -> bool:
+        """Whether a header is longer than any client sends it: parsing it could take milliseconds."""
+        return any(
+            len(value) > HEADER_BYTES.get(key, OTHER_HEADER_BYTES)
+            for key, value in self.environ.items()
+            if key.startswith(("HTTP_", "CONTENT_"))
+        )
+
+
+def build_environ(scope: Scope) -> WSGIEnvironment:
+    address, _, _ = scope.client.rpartition(":")
+    host, _, port = scope.server.rpartition(":")
+    # Built from scratch, not from os.environ as most servers do: that holds the secrets of the deployment.
+    environ: WSGIEnvironment = {
+        "REQUEST_METHOD": scope.method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": to_latin1(scope.path),
+        "QUERY_STRING": to_latin1(scope.query_string),
+        "REMOTE_ADDR": address.strip("[]"),
+        "SERVER_NAME": host,
+        "SERVER_PORT": port,
+        "SERVER_PROTOCOL": f"HTTP/{scope.http_version}",
+        # Django would fall back to SERVER_NAME, which is allowed; a request without a Host header must be refused.
+        "HTTP_HOST": "",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope.scheme,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for name, value in scope.headers.items():
+        # As `x-forwarded-for` and `x_forwarded_for` have the same WSGI name, a client could send the second one through
+        # a proxy that sets only the first one.
+        if "_" not in name:
+            add_header(environ, name, value)
+    # No cookie of ours has a backslash. Before 3.11.10 and 3.12.6, Python takes quadratic time for many in one quoted
+    # value (CVE-2024-7592). Replaced and not removed, so that the name of another cookie doesn't become that of ours.
+    if "HTTP_COOKIE" in environ:
+        environ["HTTP_COOKIE"] = environ["HTTP_COOKIE"].replace("\\", "/")
+    return environ
+
+
+def to_latin1(text: str) -> str:
+    """Return the text as WSGI wants it: each character is one byte of the UTF-8 encoding."""
+    return text.encode().decode("latin-1")
+
+
+def add_header(environ: WSGIEnvironment, name: str, value: str) -> None:
+    """Add a header under its WSGI name; values of a repeated header are joined."""
+    key = name.upper().replace("-", "_")
+    key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
+    environ[key] = f"{environ[key]}{HEADER_SEPARATORS.get(key, ',')}{value}" if environ.get(key) else value
