@@ -8,7 +8,6 @@ from django.conf import settings
 
 
 def start() -> None:
-    """Start what is configured, in this process."""
     if settings.SENTRY_DSN:
         from pipeline_backend.observability import errors  # noqa: PLC0415  # its packages may be missing
 

@@ -23,7 +23,6 @@ FRAME_KEYS = ("filename", "function", "module", "lineno", "in_app")
 
 
 def start() -> None:
-    """Send errors to SENTRY_DSN from now on, in a thread of its own."""
     sentry_sdk.init(
         dsn=settings.SENTRY_DSN,
         release=settings.VERSION,

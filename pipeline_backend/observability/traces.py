@@ -39,7 +39,7 @@ FIRST_TRACED = "organizations.middleware.TenantScopeMiddleware"
 
 
 def start() -> None:
-    """Trace this process from now on. Must run before the web server's middleware is loaded."""
+    """Must run before the web server's middleware is loaded."""
     service = {
         "service.name": os.environ.get("OTEL_SERVICE_NAME", "pipeline-backend"),
         "service.version": settings.VERSION,

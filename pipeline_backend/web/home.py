@@ -8,6 +8,5 @@ from django.views.decorators.http import require_safe
 
 @require_safe
 def show_home(request: HttpRequest) -> HttpResponse:
-    """Return the page. It is the same for everyone and needs neither the database nor Redis."""
-    # Rendered without the request: context processors would load the session and the user.
+    # Rendered without the request: context processors would load the session and the user from the database.
     return HttpResponse(render_to_string("home.html", {"local_run": settings.LOCAL_RUN}))

@@ -1,9 +1,9 @@
-"""The middleware that measures requests and answers `/metrics`, and what is asked of the database for it."""
+"""The middleware that measures requests and answers `/metrics`, and the queries for it."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
 from time import perf_counter
-from typing import Any
+from typing import TypeVar
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
@@ -28,6 +28,7 @@ from organizations.isolation import bypass_rls
 from pipeline_backend.web.health import has_stale_backlog
 from webhooks.models import Endpoint
 
+T = TypeVar("T")
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 NO_ROUTE = "-"  # static files, unknown addresses, and what is refused before a route is known
 MAX_COUNT = 10_000  # of a queue's due jobs: counting more would take long when the database is busiest
@@ -90,13 +91,7 @@ class MetricsMiddleware:
         return response
 
 
-def time_statement(
-    execute: Callable[..., Any],
-    sql: str,
-    params: object,
-    many: bool,
-    context: dict[str, Any],
-) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
+def time_statement(execute: Callable[..., T], sql: str, params: object, many: bool, context: dict[str, object]) -> T:
     started = perf_counter()
     try:
         return execute(sql, params, many, context)
@@ -113,7 +108,7 @@ def show_metrics(request: HttpRequest) -> HttpResponse:
 
 
 class DatabaseCollector(Collector):
-    """Asks the database for the backlog and for failing endpoints, of all organizations together."""
+    """Queries the backlog and failing endpoints, of all organizations together."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         families: list[GaugeMetricFamily] = []

@@ -101,8 +101,6 @@ class MessageMiddleware(SkipApi, messages.MessageMiddleware):
 
 
 class SecurityHeadersMiddleware:
-    """Sets the headers on every response, also on errors."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 

@@ -14,7 +14,6 @@ BODY_METHODS = {"POST", "PATCH"}
 # Pages that only show something. Every other named route outside of the API may have a form.
 ROUTES_WITHOUT_BODY = {"healthz", "readyz", "local-inbox", "home", "index", "app_list", "autocomplete", "jsi18n"}
 
-
 # The file of an import is larger than other bodies.
 UPLOAD_PATH = "/admin/leads/import/add/"
 FORM_FIELDS = 64 * 1024  # beside the file, or of a form for visitors
@@ -32,21 +31,18 @@ class Share:
     def add(self, body: "Body", size: int) -> bool:
         """Count more bytes of the body; return False, and count nothing, if they are too many."""
         # The parts of strangers and of one owner are smaller, so that these can't make us refuse all the others.
-        if self.total + size > self.limit:
-            return False
-        if body.is_stranger and self.of_strangers + size > self.limit // 2:
-            return False
-        if not self.has_part(body, size):
+        is_full = self.total + size > self.limit
+        is_full |= body.is_stranger and self.of_strangers + size > self.limit // 2
+        if is_full or not self.has_part(body, size):
             return False
         self.count(body, size)
         return True
 
     def has_part(self, body: "Body", size: int) -> bool:
-        """Return whether the parts of the body's owners have room for more bytes."""
         return all(self.by_owner[name] + size <= min(limit, self.of_owner) for name, limit in body.owners.items())
 
     def count(self, body: "Body", size: int) -> None:
-        """Count these bytes of the body; a negative number no longer."""
+        """Count these bytes of the body; a negative number removes them."""
         self.total += size
         self.of_strangers += size * body.is_stranger
         for name in body.owners:
@@ -100,7 +96,6 @@ class BodyMemory:
         return self.small if body.size + size <= SMALL_BODY and self.small.has_part(body, size) else None
 
     def release(self, body: Body) -> None:
-        """Count the body no longer."""
         if body.share:
             body.share.count(body, -body.size)
             body.share, body.size = None, 0

@@ -26,17 +26,13 @@ def json_error(message: str) -> bytes:
 
 NOT_STORED = ("cache-control", "no-store")
 JSON: Headers = [("content-type", "application/json"), NOT_STORED, ("vary", "x-api-key")]
-JSON_AND_CLOSE: Headers = [*JSON, ("connection", "close")]
 PLAIN_TEXT: Headers = [("content-type", "text/plain; charset=utf-8"), NOT_STORED]
 RETRY: Headers = [("retry-after", str(RETRY_AFTER_SECONDS))]
-REQUEST_TIMEOUT: Refusal = (408, JSON_AND_CLOSE, json_error("The request body did not arrive in time"))
-TOO_MANY_BODIES: Refusal = (503, JSON_AND_CLOSE + RETRY, json_error(UNAVAILABLE))
+REQUEST_TIMEOUT: Refusal = (408, JSON, json_error("The request body did not arrive in time"))
+TOO_MANY_BODIES: Refusal = (503, JSON + RETRY, json_error(UNAVAILABLE))
+TOO_MANY_PAGES = b"Too many pages are waiting. Reload this one in a few seconds."
 TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
-    turns.Refusal.TOO_MANY_PAGES: (
-        503,
-        PLAIN_TEXT + RETRY,
-        b"Too many pages are waiting. Reload this one in a few seconds.",
-    ),
+    turns.Refusal.TOO_MANY_PAGES: (503, PLAIN_TEXT + RETRY, TOO_MANY_PAGES),
     turns.Refusal.TOO_MANY_REQUESTS: (429, [*JSON, ("retry-after", "1")], json_error("Too many requests at once")),
 }
 TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or network. Wait a minute, then try again."
@@ -57,17 +53,20 @@ TOO_MANY_FILES: Refusal = (503, JSON + RETRY, json_error(MANY_FILES))
 TOO_MANY_FILES_OF_PAGES: Refusal = (503, PLAIN_TEXT + RETRY, MANY_FILES.encode())
 
 
-def turn_refusal(request: Request, reason: turns.Refusal) -> Refusal:
+def turn_refusal(reason: turns.Refusal) -> Refusal:
     LIMITS_EXCEEDED.labels(reason.value).inc()
-    status, headers, body = TURN_REFUSALS[reason]
-    return status, headers + request.connection, body
+    return TURN_REFUSALS[reason]
 
 
 def refuse_long_header(request: Request) -> Refusal | None:
     if not request.has_long_header:
         return None
-    status, headers, body = LONG_HEADER if request.is_api else LONG_HEADER_OF_PAGE
-    return status, headers + request.connection, body
+    return LONG_HEADER if request.is_api else LONG_HEADER_OF_PAGE
+
+
+def refuse(request: Request, refusal: Refusal) -> None:
+    status, headers, body = refusal
+    request.protocol.response_bytes(status, headers + request.connection, body)
 
 
 class ResponseFiles:
@@ -100,8 +99,8 @@ class ResponseFiles:
                 return
             if not self.add(file.fileno(), request.turn.group, size):
                 LIMITS_EXCEEDED.labels("large-responses").inc()
-                request.status, headers, body = TOO_MANY_FILES if request.is_api else TOO_MANY_FILES_OF_PAGES
-                request.protocol.response_bytes(request.status, headers + request.connection, body)
+                request.status = 503
+                refuse(request, TOO_MANY_FILES if request.is_api else TOO_MANY_FILES_OF_PAGES)
                 return
             descriptor = os.dup(file.fileno())
         request.protocol.response_file(request.status, headers, f"/dev/fd/{descriptor}")

@@ -54,7 +54,6 @@ class RsgiApplication:
             Thread(target=self._worker, name=f"web-{number}", daemon=True).start()
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
-        """Read a request, queue it for a thread and wait until the thread has responded."""
         request = Request(scope, protocol)
         refusal: Refusal | None = responses.TOO_MANY_BODIES
         try:
@@ -65,7 +64,7 @@ class RsgiApplication:
         refusal = refusal or await request.responded
         if refusal:
             count_refusal(scope.method, refusal[0])
-            protocol.response_bytes(*refusal)
+            responses.refuse(request, refusal)
 
     async def read_body(self, request: Request) -> Refusal | None:
         """Read the body if the request's route takes one; return a refusal if it does not arrive, or is one too many.
@@ -124,16 +123,16 @@ class RsgiApplication:
             retry_after = self.anonymous_pages.retry_after(request.turn.client)
             if retry_after:
                 LIMITS_EXCEEDED.labels("anonymous-pages").inc()
-                headers = [*responses.PLAIN_TEXT, ("retry-after", str(retry_after)), *request.connection]
+                headers = [*responses.PLAIN_TEXT, ("retry-after", str(retry_after))]
                 return 429, headers, responses.TOO_MANY_ANONYMOUS_PAGES
         reason = self.turns.put(request.turn, request)
-        return responses.turn_refusal(request, reason) if reason else None
+        return responses.turn_refusal(reason) if reason else None
 
     def give_up(self, request: Request) -> None:
         """Refuse a waiting page, which gives way to another one. The event loop calls this, by `put`."""
         self.body_memory.release(request.body)
         if not request.responded.done():
-            request.responded.set_result(responses.turn_refusal(request, turns.Refusal.TOO_MANY_PAGES))
+            request.responded.set_result(responses.turn_refusal(turns.Refusal.TOO_MANY_PAGES))
 
     def finish(self, request: Request) -> None:
         """End a request to which a thread has responded."""

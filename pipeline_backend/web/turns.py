@@ -63,7 +63,7 @@ class Requests(Generic[Item]):
     """A group's requests of one kind. In flight are those that have a thread or get the next free one."""
 
     def __init__(self, most: int) -> None:
-        self.most = most
+        self.most = most  # in flight
         self.in_flight = 0
         # Clients with a page in flight: the next one of a person waits for it, as long as it takes.
         self.busy: set[str] = set()
@@ -89,7 +89,7 @@ class Requests(Generic[Item]):
         return client, items.popleft()
 
     def remove_last(self) -> Item:
-        """Remove and return the newest item of the client with the most."""
+        # The newest one of the client with the most.
         client = max(reversed(self.waiting), key=lambda client: len(self.waiting[client]))
         item = self.waiting[client].pop()
         if not self.waiting[client]:
@@ -111,7 +111,6 @@ class Group(Generic[Item]):
         return self.kinds[kind]
 
     def has_place(self, requests: Requests[Item]) -> bool:
-        """Return whether the group may have one more of these requests in flight."""
         if not requests.in_flight:
             return True
         in_flight = sum(each.in_flight for each in self.kinds.values())
@@ -182,7 +181,6 @@ class Turns(Generic[Item]):
                 del self.groups[turn.group]
 
     def has_page_place(self, sender: Sender) -> bool:
-        """Return whether one more page may be in flight."""
         in_flight = self.pages_in_flight
         pages, files = sum(in_flight.values()), in_flight[Sender.FILE]
         if self.half > 1:
@@ -215,7 +213,6 @@ class Turns(Generic[Item]):
                 del self.page_groups[sender][name]  # until the group finishes a request
 
     def start(self, name: str, kind: Sender | None) -> None:
-        """Give the next request of a group and kind to the threads."""
         requests = self.groups[name].of_kind(kind)
         client, item = requests.get()
         self.ready.put(item)

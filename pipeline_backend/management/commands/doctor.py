@@ -1,4 +1,4 @@
-"""manage.py doctor: find out what is wrong with this installation."""
+"""manage.py doctor: find the problems of this installation."""
 
 import smtplib
 from collections import Counter
@@ -28,7 +28,6 @@ from webhooks.transaction_ids import has_future_ids
 TIMEOUT_SECONDS = 5
 BACKUPS = "/var/backups/pipeline"  # of deploy/backup.sh
 MAX_BACKUP_AGE = timedelta(hours=36)  # one night, and half a day to notice and repair it
-LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 # The tables that one of the two roles can't read, or reads without a policy.
 UNPROTECTED = """
@@ -49,8 +48,7 @@ class Command(BaseCommand):
     help = (
         "Check the database and its migrations, Redis, the encryption keys, BASE_URL and ALLOWED_HOSTS, e-mail, "
         "the backlog of deliveries and notifications, and the age of the dumps, and report each problem in one "
-        "sentence. Changes nothing. "
-        "Exit code 0 if there are no problems, 1 if there are any."
+        "sentence. Changes nothing. Exit code 0 if there are no problems, 1 if there are any."
     )
     # The system checks would fail with a traceback where this command should print a sentence.
     requires_system_checks: list[str] = []
@@ -74,7 +72,7 @@ class Command(BaseCommand):
         if problems:
             raise CommandError("1 problem found" if len(problems) == 1 else f"{len(problems)} problems found")
         self.stdout.write("No problems found in database, Redis, encryption keys, addresses, e-mail and queues.")
-        if settings.EMAIL_BACKEND == SMTP and settings.EMAIL_HOST in LOOPBACK:
+        if settings.EMAIL_BACKEND == SMTP and settings.EMAIL_HOST in {"127.0.0.1", "::1", "localhost"}:
             self.stdout.write(
                 f"{server_name()} is on this computer, and may accept e-mail without delivering it. "
                 f"{manage_py('doctor --send-to you@example.com')} sends one that you can look for."
@@ -99,8 +97,8 @@ def database_problems() -> Iterator[str]:
         yield from isolation_problems()
         yield from encryption_problems()
         if has_future_ids():
-            migrate = manage_py("migrate")
-            yield f"Events are numbered by another PostgreSQL cluster; stop web and workers and run {migrate}"
+            problem = "Events are numbered by another PostgreSQL cluster"
+            yield f"{problem}; stop web and workers and run {manage_py('migrate')}"
         if error := backlog_error():
             yield error
     except (DatabaseError, InterfaceError) as error:
@@ -185,7 +183,6 @@ def host_problems() -> Iterator[str]:
 
 
 def mail_problems() -> Iterator[str]:
-    """Check that e-mails are sent to a mail server that accepts the login."""
     # `make run` writes e-mails to files on purpose.
     if settings.LOCAL_RUN:
         return
