@@ -13,8 +13,6 @@ from pipeline_backend.settings.instance import *  # noqa: F403
 from pipeline_backend.settings.observability import *  # noqa: F403
 from pipeline_backend.settings.outbox import *  # noqa: F403
 from pipeline_backend.settings.redis import *  # noqa: F403
-from pipeline_backend.settings.requests import *  # noqa: F403
 from pipeline_backend.settings.rest_framework import *  # noqa: F403
-from pipeline_backend.settings.static_files import *  # noqa: F403
-from pipeline_backend.settings.transport import *  # noqa: F403
 from pipeline_backend.settings.unfold import *  # noqa: F403
+from pipeline_backend.settings.web import *  # noqa: F403

@@ -17,10 +17,6 @@ Refusal = tuple[int, Headers, bytes]  # as Granian's response_bytes() takes it
 
 # Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
 FAST_PATHS = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
-# Of one header, or of all with its name. Both of these are parsed in Python, piece by piece. Browsers send fewer than
-# 100 bytes; a boundary has at most 70.
-HEADER_BYTES = {"CONTENT_TYPE": 256, "HTTP_ACCEPT_ENCODING": 512}
-OTHER_HEADER_BYTES = 8192  # browsers cut Referer at 4,096, and nginx refuses longer lines, too
 # HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
 HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
 
@@ -49,15 +45,6 @@ class Request:
     def connection(self) -> Headers:
         """The header that any response needs as long as the body is unread."""
         return [("connection", "close")] if self.has_unread_body else []
-
-    @property
-    def has_long_header(self) -> bool:
-        """Whether a header is longer than any client sends it: parsing it could take milliseconds."""
-        return any(
-            len(value) > HEADER_BYTES.get(key, OTHER_HEADER_BYTES)
-            for key, value in self.environ.items()
-            if key.startswith(("HTTP_", "CONTENT_"))
-        )
 
 
 def build_environ(scope: Scope) -> WSGIEnvironment:

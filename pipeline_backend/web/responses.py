@@ -36,6 +36,10 @@ TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
     turns.Refusal.TOO_MANY_REQUESTS: (429, [*JSON, ("retry-after", "1")], json_error("Too many requests at once")),
 }
 TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or network. Wait a minute, then try again."
+# Of one header, or of all with its name. Both of these are parsed in Python, piece by piece. Browsers send fewer than
+# 100 bytes; a boundary has at most 70.
+HEADER_BYTES = {"CONTENT_TYPE": 256, "HTTP_ACCEPT_ENCODING": 512}
+OTHER_HEADER_BYTES = 8192  # browsers cut Referer at 4,096, and nginx refuses longer lines, too
 LONG_HEADER: Refusal = (
     431,
     JSON,
@@ -59,9 +63,11 @@ def turn_refusal(reason: turns.Refusal) -> Refusal:
 
 
 def refuse_long_header(request: Request) -> Refusal | None:
-    if not request.has_long_header:
-        return None
-    return LONG_HEADER if request.is_api else LONG_HEADER_OF_PAGE
+    """Refuse a header that is longer than any client sends it: parsing it could take milliseconds."""
+    for key, value in request.environ.items():
+        if key.startswith(("HTTP_", "CONTENT_")) and len(value) > HEADER_BYTES.get(key, OTHER_HEADER_BYTES):
+            return LONG_HEADER if request.is_api else LONG_HEADER_OF_PAGE
+    return None
 
 
 def refuse(request: Request, refusal: Refusal) -> None:

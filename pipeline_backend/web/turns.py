@@ -135,9 +135,8 @@ class Turns(Generic[Item]):
         self.lock = Lock()
         self.groups: dict[str, Group[Item]] = {}
         self.ready: SimpleQueue[Item] = SimpleQueue()
-        # The pages in flight, those that wait, and the groups of the latter in their turns.
+        # The pages in flight, and the groups of those that wait, in their turns.
         self.pages_in_flight = dict.fromkeys(Sender, 0)
-        self.waiting_pages = dict.fromkeys(Sender, 0)
         self.page_groups: dict[Sender, dict[str, None]] = {sender: {} for sender in Sender}
         self.senders = deque(Sender)  # in the order of their turns
 
@@ -156,7 +155,6 @@ class Turns(Generic[Item]):
             self.groups[turn.group] = group
             requests.put(turn.client, item)
             if turn.is_page:
-                self.waiting_pages[turn.sender] += 1
                 self.page_groups[turn.sender].setdefault(turn.group)
             if can_start:
                 self.start(turn.group, turn.kind)
@@ -219,7 +217,6 @@ class Turns(Generic[Item]):
         requests.in_flight += 1
         if kind:
             requests.busy.add(client)
-            self.waiting_pages[kind] -= 1
             self.pages_in_flight[kind] += 1
             del self.page_groups[kind][name]
             if requests.size:
@@ -233,18 +230,14 @@ class Turns(Generic[Item]):
             is_full = of_group >= MAX_WAITING_REQUESTS_OF_GROUP or of_client >= MAX_WAITING_REQUESTS_OF_CLIENT
             return Refusal.TOO_MANY_REQUESTS if is_full and turn.sender is Sender.IDENTIFIED else None
         places = WAITING_PLACES[turn.sender]
-        free = places - self.waiting_pages[turn.sender]
+        waiting = [group.kinds[turn.sender] for group in self.groups.values() if turn.sender in group.kinds]
+        free = places - sum(each.size for each in waiting)
         # The last places are for clients that have none yet.
         if of_group >= places // 2 or of_client >= min(MAX_WAITING_PAGES_OF_CLIENT, max(1, free // 4)):
             return Refusal.TOO_MANY_PAGES
-        return None if free > 0 or self.give_way(turn.sender, of_group) else Refusal.TOO_MANY_PAGES
-
-    def give_way(self, sender: Sender, size: int) -> bool:
-        """Give up a page of the group with the most waiting ones, if it has more than one of `size` with a newcomer."""
-        waiting = [group.kinds[sender] for group in self.groups.values() if sender in group.kinds]
-        largest = max(waiting, key=lambda requests: requests.size)
-        if largest.size <= size + 1:
-            return False
-        self.waiting_pages[sender] -= 1
-        self.give_up(largest.remove_last())
-        return True
+        if free <= 0:
+            largest = max(waiting, key=lambda each: each.size)
+            if largest.size <= of_group + 1:
+                return Refusal.TOO_MANY_PAGES
+            self.give_up(largest.remove_last())
+        return None

@@ -18,7 +18,8 @@ class BaseServiceCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except DomainError as error:
-            raise CommandError(error_message(error)) from None
+            fields = error.errors.values() if isinstance(error, ValidationFailed) else [[str(error)]]
+            raise CommandError("; ".join(message for messages in fields for message in messages)) from None
         except Error as error:
             if is_unavailable(error):
                 raise CommandError(f"The database does not answer: {first_text_line(error)}") from None
@@ -35,12 +36,6 @@ class BaseServiceCommand(BaseCommand):
 def manage_py(command: str) -> str:
     """Return how to run another command; beside `make run` the line can be pasted as it is."""
     return f"{'.venv/bin/python ' if settings.LOCAL_RUN else ''}manage.py {command}"
-
-
-def error_message(error: DomainError) -> str:
-    if isinstance(error, ValidationFailed):
-        return "; ".join(message for messages in error.errors.values() for message in messages)
-    return str(error)
 
 
 def first_text_line(error: Exception) -> str:

@@ -11,7 +11,7 @@ from django.db import transaction
 from accounts.invitations import invitation_link
 from accounts.onboarding import create_organization, create_organization_for
 from foundation.api.emails import NOT_ASCII, parse_email
-from organizations.models import Invitation, Organization, User
+from organizations.models import Organization, User
 from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name, manage_py
 
 
@@ -48,19 +48,15 @@ class Command(BaseServiceCommand):
         else:
             invitation = create_organization_for(name=name, owner_email=email)
             organization = invitation.organization
-            steps = invitation_steps(invitation, print_link=options["print_link"])
+            steps = [f"{organization} was created; {invitation.email} gets an invitation by e-mail to be its owner."]
+            if options["print_link"]:
+                steps.append(f"The invitation's link, for the owner only: {invitation_link(invitation)}")
+            else:
+                steps.append(f"If no e-mail arrives, print the link: {manage_py(f'reset_link {invitation.email}')}")
         self.stdout.write(str(organization.pk))
-        for step in steps:
-            self.info(step)
         key_command = manage_py(f"create_api_key {organization.pk} --name NAME")
-        self.info(f"For an integration: {key_command}")
-
-
-def invitation_steps(invitation: Invitation, *, print_link: bool) -> list[str]:
-    steps = [f"{invitation.organization} was created; {invitation.email} gets an invitation by e-mail to be its owner."]
-    if print_link:
-        return [*steps, f"The invitation's link, for the owner only: {invitation_link(invitation)}"]
-    return [*steps, f"If no e-mail arrives, print the link: {manage_py(f'reset_link {invitation.email}')}"]
+        for step in [*steps, f"For an integration: {key_command}"]:
+            self.info(step)
 
 
 def clean_email(text: str) -> str:
