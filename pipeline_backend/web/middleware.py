@@ -107,9 +107,8 @@ class SecurityHeadersMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         path = request.path_info
-        prefixes = (policy for prefix, policy in POLICIES.items() if path.startswith(prefix))
-        policy = CSP_PAGE if path == "/" else next(prefixes, CSP_NONE)
-        response["Content-Security-Policy"] = policy
+        policies = (policy for prefix, policy in POLICIES.items() if path.startswith(prefix))
+        response["Content-Security-Policy"] = CSP_PAGE if path == "/" else next(policies, CSP_NONE)
         response["Permissions-Policy"] = PERMISSIONS_POLICY
         if path.startswith("/admin/"):
             response.headers.setdefault("Cache-Control", "no-store")  # almost every page shows people's data

@@ -19,7 +19,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http.request import split_domain_port, validate_host
 
-from foundation.db.encryption import KeyState, encrypted_fields, key_state, stored_values
+from foundation.db.encryption import EncryptedField, KeyState, encrypted_fields, key_state, stored_values
 from organizations.isolation import TenantModel
 from pipeline_backend.management.commands._command import first_text_line, manage_py
 from pipeline_backend.web.health import backlog_error
@@ -77,7 +77,7 @@ class Command(BaseCommand):
                 f"{server_name()} is on this computer, and may accept e-mail without delivering it. "
                 f"{manage_py('doctor --send-to you@example.com')} sends one that you can look for."
             )
-        if old := count_old_values():
+        if old := sum(count_key_states(field)[KeyState.OLD] for field in encrypted_fields()):
             self.stdout.write(
                 f"Values under an older encryption key: {old}. {manage_py('reencrypt')} moves them to the first one."
             )
@@ -109,41 +109,39 @@ def session_problems() -> Iterator[str]:
     """Check that a pooler has set what a process otherwise sets when it connects."""
     if settings.DATABASE_POOLER != "transaction":
         return
-    with connection.cursor() as cursor:
-        for name, expected in settings.SESSION_SETTINGS.items():
-            cursor.execute("SELECT current_setting(%s)", [name])
-            (actual,) = cursor.fetchone()
-            if actual != expected:
-                yield f"{name} is {actual} instead of {expected}; set it in PgBouncer's connect_query"
+    for name, expected in settings.SESSION_SETTINGS.items():
+        [(actual,)] = fetch("SELECT current_setting(%s)", name)
+        if actual != expected:
+            yield f"{name} is {actual} instead of {expected}; set it in PgBouncer's connect_query"
 
 
 def login_problems() -> Iterator[str]:
     """Check that the service's login is an ordinary role: a superuser can run programs on the database's server."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT rolname, rolsuper FROM pg_roles WHERE rolname = session_user AND (rolsuper OR rolbypassrls)"
-        )
-        for name, is_superuser in cursor.fetchall():
-            right = "is a superuser" if is_superuser else "may bypass row-level security"
-            yield f"The database user {name} {right}; make it an ordinary role (docs/operate.md, The database's owner)"
+    sql = "SELECT rolname, rolsuper FROM pg_roles WHERE rolname = session_user AND (rolsuper OR rolbypassrls)"
+    for name, is_superuser in fetch(sql):
+        right = "is a superuser" if is_superuser else "may bypass row-level security"
+        yield f"The database user {name} {right}; make it an ordinary role (docs/operate.md, The database's owner)"
 
 
 def isolation_problems() -> Iterator[str]:
     """Check that the roles of requests exist, and have rights and policies on each table with tenants' rows."""
     tables = [model._meta.db_table for model in apps.get_models() if issubclass(model, TenantModel)]
-    with connection.cursor() as cursor:
-        cursor.execute(UNPROTECTED, [tables])
-        names = sorted(name for (name,) in cursor.fetchall())
-    if names:
+    if names := sorted(name for (name,) in fetch(UNPROTECTED, tables)):
         yield (
             f"Row-level security is incomplete on {', '.join(names)}; "
             "create the two database roles and restore the dump again (docs/operate.md)"
         )
 
 
+def fetch(sql: str, *params: object) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return cursor.fetchall()
+
+
 def encryption_problems() -> Iterator[str]:
     for field in encrypted_fields():
-        states = Counter(key_state(stored) for batch in stored_values(field) for _, stored in batch)
+        states = count_key_states(field)
         if unreadable := states[KeyState.UNKNOWN]:
             yield (
                 f"{unreadable} of {states.total()} values of {field.model._meta.db_table}.{field.column} can't be "
@@ -151,11 +149,8 @@ def encryption_problems() -> Iterator[str]:
             )
 
 
-def count_old_values() -> int:
-    if len(settings.FIELD_ENCRYPTION_KEYS) == 1:
-        return 0
-    values = (stored for field in encrypted_fields() for batch in stored_values(field) for _, stored in batch)
-    return sum(key_state(stored) is KeyState.OLD for stored in values)
+def count_key_states(field: EncryptedField) -> Counter[KeyState]:
+    return Counter(key_state(stored) for batch in stored_values(field) for _, stored in batch)
 
 
 def redis_problems() -> Iterator[str]:

@@ -13,7 +13,6 @@ from uuid_utils.compat import uuid7
 
 from accounts.onboarding import create_organization
 from foundation.db.timestamps import isoformat_z, now
-from organizations.models import Organization
 from organizations.services import issue_key
 from pipeline_backend.management.commands._command import BaseServiceCommand
 from webhooks.models import Delivery
@@ -54,7 +53,11 @@ class Command(BaseServiceCommand):
             raise CommandError("The list lacks the appointment that was booked")
         if self.request("list with another organization's key", other_key, 200):
             raise CommandError("Another organization sees the appointment: row-level security does not work")
-        self.sign_webhook(organization, secret)
+        deliveries = Delivery.objects.of(organization).select_related("event", "endpoint")
+        delivery = deliveries.get(event__type="appointment.created")
+        headers = signed_headers(str(delivery.event_id), delivery.event.body, delivery.endpoint.signing_secrets())
+        Webhook(secret).verify(delivery.event.body, headers)
+        self.stdout.write("sign and verify its webhook: ok")
 
     def request(self, step: str, key: str, status: int, method: str = "GET", body: str = "") -> list[dict[str, Any]]:
         """Send a request to the appointments of the API, and return its `data`. Raises CommandError."""
@@ -67,10 +70,3 @@ class Command(BaseServiceCommand):
         self.stdout.write(f"{step}: {status}")
         data: list[dict[str, Any]] = response.json()["data"]
         return data
-
-    def sign_webhook(self, organization: Organization, secret: str) -> None:
-        deliveries = Delivery.objects.of(organization).select_related("event", "endpoint")
-        delivery = deliveries.get(event__type="appointment.created")
-        headers = signed_headers(str(delivery.event_id), delivery.event.body, delivery.endpoint.signing_secrets())
-        Webhook(secret).verify(delivery.event.body, headers)
-        self.stdout.write("sign and verify its webhook: ok")
