@@ -72,7 +72,7 @@ class AllowListExporter(SpanExporter):
 
 
 def reduce_span(span: ReadableSpan) -> ReadableSpan:
-    """Return the span without events (exceptions with their messages), other attributes and trace state."""
+    """Return the span without events (exceptions with their messages), trace state and other attributes."""
     attributes = {key: value for key, value in (span.attributes or {}).items() if key in ATTRIBUTES}
     for key in STATEMENTS & attributes.keys():
         attributes[key] = LITERAL.sub("?", str(attributes[key]))

@@ -60,10 +60,7 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 
 
 class ScrubbedReporterFilter(SafeExceptionReporterFilter):
-    """Removes secrets from the error reports that operators can have mailed to them.
-
-    Reports keep the traceback, without the values of local variables.
-    """
+    """Removes secrets and the values of local variables from the error reports that operators can have mailed."""
 
     # URLs in settings (DATABASE_URL, a cache's LOCATION, WEBHOOKS_PROXY) can contain passwords.
     hidden_settings = re.compile(

@@ -38,10 +38,8 @@ def health_response(error: str) -> JsonResponse:
 
 
 def kept_health_error() -> str:
-    """Return `health_error()`, at most two seconds old unless one request of this process is just asking for it.
-
-    Strangers may ask, too, and the backlog of all organizations takes many milliseconds to query.
-    """
+    """Return `health_error()`, at most two seconds old unless a request of this process is just asking for it."""
+    # Strangers may ask, too, and the backlog of all organizations takes many milliseconds to query.
     memory = caches["memory"]
     kept: tuple[float, str] | None = memory.get(KEPT)
     if kept and (time.time() - kept[0] < KEPT_SECONDS or _asking.locked()):

@@ -14,8 +14,7 @@ BODY_METHODS = {"POST", "PATCH"}
 # Pages that only show something. Every other named route outside of the API may have a form.
 ROUTES_WITHOUT_BODY = {"healthz", "readyz", "local-inbox", "home", "index", "app_list", "autocomplete", "jsi18n"}
 
-# The file of an import is larger than other bodies.
-UPLOAD_PATH = "/admin/leads/import/add/"
+UPLOAD_PATH = "/admin/leads/import/add/"  # the file of an import is larger than other bodies
 FORM_FIELDS = 64 * 1024  # beside the file, or of a form for visitors
 SMALL_BODY = 64 * 1024  # almost every request of the API, and every form without a file
 

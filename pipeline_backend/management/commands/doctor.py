@@ -133,7 +133,7 @@ def isolation_problems() -> Iterator[str]:
         )
 
 
-def fetch(sql: str, *params: object) -> list[tuple[Any, ...]]:
+def fetch(sql: str, *params: str | list[str]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return cursor.fetchall()
