@@ -5,10 +5,11 @@ The queries use existing indexes that begin with the organization and a time, so
 and not to the table.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -41,6 +42,12 @@ class Period:
     def end(self) -> datetime:
         """The end of the last day; not part of the period."""
         return datetime.combine(self.last + timedelta(days=1), time.min, self.zone)
+
+    @property
+    def before(self) -> "Period":
+        """The period of as many days that ends the day before."""
+        length = timedelta(days=len(self.days))
+        return replace(self, first=self.first - length, last=self.last - length)
 
     @property
     def days(self) -> list[date]:
@@ -76,12 +83,20 @@ class Selection:
 
 @dataclass(frozen=True)
 class Numbers:
+    """The counts of a day, of a group or of all. `opt_ins` is None where opt-ins don't belong to groups."""
+
     appointments: int = 0
     shown: int = 0
     no_show: int = 0
     canceled: int = 0
     won: int = 0
     lost: int = 0
+    booked: int = 0
+    opt_ins: int | None = None
+    opt_ins_booked: int = 0
+    opt_ins_shown: int = 0
+    opt_ins_won: int = 0
+    time_to_booking: timedelta | None = None  # the median
 
     @property
     def expected(self) -> int:
@@ -98,29 +113,26 @@ class Numbers:
         """Won among shown, from 0 to 1, or None if none were shown."""
         return self.won / self.shown if self.shown else None
 
+    @property
+    def hours_to_booking(self) -> float | None:
+        return None if self.time_to_booking is None else self.time_to_booking / timedelta(hours=1)
 
-@dataclass(frozen=True)
-class Funnel:
-    """How far the opt-ins of a period have come, and the median time from an opt-in to the next booking."""
-
-    opt_ins: int
-    booked: int
-    shown: int
-    won: int
-    time_to_booking: timedelta | None
-
-
-@dataclass(frozen=True)
-class OptIns:
-    """The number of opt-ins, how many were followed by a booking, and the median time to it."""
-
-    number: int = 0
-    booked: int = 0
-    time_to_booking: timedelta | None = None
+    def with_opt_ins(self, other: "Numbers") -> "Numbers":
+        """Return these appointments and bookings with the other's opt-ins."""
+        return replace(
+            self,
+            opt_ins=other.opt_ins,
+            opt_ins_booked=other.opt_ins_booked,
+            time_to_booking=other.time_to_booking,
+        )
 
 
-@dataclass(frozen=True)
-class StatusTime:
+def sum_appointments(numbers: Collection[Numbers]) -> Numbers:
+    names = ("appointments", "shown", "no_show", "canceled", "won", "lost", "booked")
+    return Numbers(*(sum(getattr(group, name) for group in numbers) for name in names))
+
+
+class StatusTime(NamedTuple):
     """The median time that leads had a status, of leads that left it in a period."""
 
     status_id: UUID
@@ -137,47 +149,33 @@ SELECT day, key, {sums} FROM ({groups}) AS groups GROUP BY GROUPING SETS ((day),
 def appointment_numbers(
     selection: Selection, period: Period, at: datetime, *, by: str
 ) -> tuple[dict[date, Numbers], dict[Key, Numbers]]:
-    """Count the appointments whose time is in the period by day, and by a column (a foreign key's ids).
+    """Count appointments by day and by a column (a foreign key's ids): those of the period, and those booked in it.
 
-    Days without appointments are left out, and all but the largest groups.
+    Days without any are left out, and all but the largest groups.
     """
     results = [result for result in Result if result != Result.EXPECTED]
-    counts = {"appointments": Count("*")} | {name: Count("pk", filter=has_result(name, at)) for name in results}
-    by_day, by_key = count_by_day_and_key(selection, period, "schedule_time", by, counts)
+    counts: dict[str, dict[str, Count]] = {
+        "schedule_time": {"appointments": Count("*")}
+        | {name: Count("pk", filter=has_result(name, at)) for name in results},
+        "created_at": {"booked": Count("*")},
+    }
+    by_day: defaultdict[date, dict[str, Any]] = defaultdict(dict)
+    by_key: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
+    days = period.days
+    for column, aggregates in counts.items():
+        rows = selection.appointments().filter(period.contains(column)).order_by()
+        groups = rows.values(day=period.day_number(column), key=F(by)).annotate(**aggregates)
+        sql, parameters = groups.query.sql_with_params()
+        sums = ", ".join(f"sum({name})::integer" for name in aggregates)
+        with connection.cursor() as cursor:
+            cursor.execute(DAYS_AND_KEYS.format(sums=sums, groups=sql), [*parameters, len(days) + MAX_GROUPS + 1])
+            for day, key, *values in cursor.fetchall():
+                group = by_day[days[day - 1]] if day else by_key[key]
+                group |= dict(zip(aggregates, values, strict=True))
     return (
         {day: Numbers(**values) for day, values in by_day.items()},
         {key: Numbers(**values) for key, values in by_key.items()},
     )
-
-
-def booking_numbers(selection: Selection, period: Period, *, by: str) -> tuple[dict[date, int], dict[Key, int]]:
-    """Count the appointments booked in the period, by the day of the booking, and by a column."""
-    by_day, by_key = count_by_day_and_key(selection, period, "created_at", by, {"booked": Count("*")})
-    return (
-        {day: values["booked"] for day, values in by_day.items()},
-        {key: values["booked"] for key, values in by_key.items()},
-    )
-
-
-def count_by_day_and_key(
-    selection: Selection, period: Period, column: str, by: str, counts: dict[str, Count]
-) -> tuple[dict[date, dict[str, int]], dict[Key, dict[str, int]]]:
-    rows = selection.appointments().filter(period.contains(column)).order_by()
-    groups = rows.values(day=period.day_number(column), key=F(by)).annotate(**counts)
-    sql, parameters = groups.query.sql_with_params()
-    sums = ", ".join(f"sum({name})::integer" for name in counts)
-    by_day: dict[date, dict[str, int]] = {}
-    by_key: dict[Key, dict[str, int]] = {}
-    days = period.days
-    with connection.cursor() as cursor:
-        cursor.execute(DAYS_AND_KEYS.format(sums=sums, groups=sql), [*parameters, len(days) + MAX_GROUPS + 1])
-        for day, key, *values in cursor.fetchall():
-            numbers = dict(zip(counts, values, strict=True))
-            if day:
-                by_day[days[day - 1]] = numbers
-            else:
-                by_key[key] = numbers
-    return by_day, by_key
 
 
 # An opt-in counts once, whatever was booked after it. The conditions are those of `in_stage`. `times[…]` is the first
@@ -213,11 +211,13 @@ FROM submitted
 """
 
 
-def funnel(organization: Organization, period: Period, at: datetime) -> Funnel:
+def funnel(organization: Organization, period: Period, at: datetime) -> Numbers:
+    """Count the opt-ins of the period by how far they have come."""
     parameters: dict[str, Any] = {"organization": organization.pk, "at": at, "start": period.start, "end": period.end}
     with connection.cursor() as cursor:
         cursor.execute(FUNNEL, parameters)
-        return Funnel(*cursor.fetchone())
+        opt_ins, booked, shown, won, median = cursor.fetchone()
+    return Numbers(opt_ins=opt_ins, opt_ins_booked=booked, opt_ins_shown=shown, opt_ins_won=won, time_to_booking=median)
 
 
 # As in `FUNNEL`, but without the bookings' outcomes, which would take half as long again.
@@ -244,14 +244,10 @@ LIMIT %(limit)s
 
 
 def opt_in_numbers(
-    organization: Organization, period: Period, booked_by: datetime, *, by: str
-) -> tuple[OptIns, dict[Key, OptIns]]:
-    """Count the opt-ins of the period: all, and by UTM campaign if `by` is utm_campaign.
-
-    Bookings after `booked_by` don't count.
-    """
-    is_by_campaign = by == "utm_campaign"
-    key, groups = ("grouping(campaign) = 1, campaign", "(), (campaign)") if is_by_campaign else ("true, NULL", "()")
+    organization: Organization, period: Period, booked_by: datetime, *, by_campaign: bool
+) -> tuple[Numbers, dict[Key, Numbers]]:
+    """Count all opt-ins of the period, and by UTM campaign only if wanted. Bookings after `booked_by` don't count."""
+    key, sets = ("grouping(campaign) = 1, campaign", "(), (campaign)") if by_campaign else ("true, NULL", "()")
     parameters: dict[str, Any] = {
         "organization": organization.pk,
         "start": period.start,
@@ -261,9 +257,12 @@ def opt_in_numbers(
     }
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL work_mem = '16MB'")  # 90 days of 500,000 a year are sorted in it, a third faster
-        cursor.execute(OPT_INS.format(key=key, groups=groups), parameters)
-        (_, _, *total), *rows = cursor.fetchall()
-    return OptIns(*total), {campaign: OptIns(*values) for _, campaign, *values in rows}
+        cursor.execute(OPT_INS.format(key=key, groups=sets), parameters)
+        (_, _, total), *groups = [
+            (is_total, campaign, Numbers(opt_ins=number, opt_ins_booked=booked, time_to_booking=median))
+            for is_total, campaign, number, booked, median in cursor.fetchall()
+        ]
+    return total, {campaign: numbers for _, campaign, numbers in groups}
 
 
 # A lead that left a status several times counts once, with its latest stay. `LeftStatusFilter` finds the same leads.

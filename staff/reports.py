@@ -1,13 +1,13 @@
 """The Reports page: a period's numbers by people, source or campaign, beside those of the period before.
 
-Numbers, links, period and charts are the home page's (`staff.home`), always of the whole team.
+The numbers are always of the whole team.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from tempfile import TemporaryFile
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from django.contrib import admin
 from django.http import FileResponse, HttpRequest
@@ -16,75 +16,42 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from appointments import reports
-from appointments.conditions import Stage
-from appointments.reports import Key, Numbers, OptIns, Period
-from optins.models import OptIn
-from staff.home.numbers import (
+from appointments.reports import Key, Numbers
+from staff.figures.page import BY, Figure, HomePage, read_page
+from staff.figures.tables import (
+    BOOKED,
+    CHARTS,
+    HOURS_TO_BOOKING,
     MAX_GROUPS,
-    by_choices,
-    count,
-    days_context,
+    OPT_INS,
+    RESULTS,
+    Table,
+    days_table,
+    figures,
+    group_filters,
     group_names,
-    group_parameters,
-    number_cells,
-    period_choices,
-    period_parameters,
-    sum_of,
+    switches,
 )
-from staff.home.page import BY, Figure, HomePage, read_page
 from staff.toolkit.export import Cell, download, write_csv
 
 CAMPAIGN = "utm_campaign"
 REPORT_BY = {**BY, CAMPAIGN: "Campaign"}
-COLUMNS = [
-    *("Opt-ins", "Booked", "Shown", "No-show", "Canceled", "Won", "Lost"),
-    *("Show rate", "Close rate", "Median hours to booking"),
-]
+COLUMNS = [OPT_INS, BOOKED, *RESULTS, HOURS_TO_BOOKING]
 MAX_LINKED_NAME = 200  # characters; the name of a campaign can have thousands, too many for an address
 
-Value: TypeAlias = float | None
+
+class Report(NamedTuple):
+    groups: dict[Key, Numbers]
+    total: Numbers
+    by_day: dict[date, Numbers]
 
 
 class Row(NamedTuple):
-    """What a group, or all, have in a period. `opt_ins` is None where opt-ins don't belong to groups."""
+    """The numbers of a group, or of all, in the period and in the one before."""
 
+    key: Key
     numbers: Numbers
-    booked: int
-    opt_ins: OptIns | None
-
-    @property
-    def values(self) -> list[Value]:
-        """The values of `COLUMNS`: numbers, shares from 0 to 1, and hours; None where there is none."""
-        numbers, number, median = self.numbers, None, None
-        if self.opt_ins:
-            number, median = self.opt_ins.number, hours(self.opt_ins)
-        return [
-            *(number, self.booked, numbers.shown, numbers.no_show, numbers.canceled, numbers.won, numbers.lost),
-            *(numbers.show_rate, numbers.close_rate, median),
-        ]
-
-    @property
-    def size(self) -> tuple[int, int, int]:
-        """By what rows are sorted: bookings, appointments and opt-ins."""
-        return self.booked, self.numbers.appointments, self.opt_ins.number if self.opt_ins else 0
-
-
-@dataclass(frozen=True)
-class Report:
-    """The rows of a period by group, those of all and of a group without anything, and the numbers of each day."""
-
-    groups: dict[Key, Row]
-    total: Row
-    nothing: Row
-    by_day: dict[date, Numbers]
-    booked_by_day: dict[date, int]
-
-    def row(self, key: Key) -> Row:
-        """Return the row of a group, which may have nothing in the period."""
-        return self.groups.get(key, self.nothing)
-
-
-Line: TypeAlias = tuple[Key, Row, Row]  # a group with its rows of the period and of the one before
+    before: Numbers
 
 
 def reports_page(request: HttpRequest, *, is_csv: bool = False) -> HttpResponseBase:
@@ -94,115 +61,94 @@ def reports_page(request: HttpRequest, *, is_csv: bool = False) -> HttpResponseB
     if page is None:
         return TemplateResponse(request, "admin/reports.html", context)
     page = replace(page, is_mine=False, narrowing={})
-    period = period_before(page.period)
     # Opt-ins of both periods have had the same time for a booking.
-    at_that_time = page.at - timedelta(days=len(period.days))
-    report, before = read_report(page, page.at), read_report(replace(page, period=period), at_that_time)
-    lines = compare(report, before)
-    if is_csv and lines is not None:
-        return csv_file(page, lines, report.total, before.total)
-    shown = (lines or [])[:MAX_GROUPS]
-    names = group_names(page, [key for key, _, _ in shown])
+    at_that_time = page.at - timedelta(days=len(page.period.days))
+    report, before = read_report(page, page.at), read_report(replace(page, period=page.period.before), at_that_time)
+    rows, total = compare(page, report, before), Row(None, report.total, before.total)
+    if is_csv and rows is not None:
+        return csv_file(page, rows, total)
+    shown = (rows or [])[:MAX_GROUPS]
+    names = group_names(page, [row.key for row in shown])
+    cells = [(names[row.key], compared_figures(page, row, group_filters(page, row.key))) for row in shown]
+    empty = "No appointment in these days or the days before. Choose other days above."
+    if rows is None:
+        empty = f"There are more than {reports.MAX_GROUPS:,} groups. Choose fewer days, or another grouping."
     context |= {
         "page": page,
-        "before": period,
-        "periods": period_choices(page),
-        "by": by_choices(page, REPORT_BY),
+        "before": page.period.before,
+        **switches(page, REPORT_BY),
         "by_label": REPORT_BY[page.by],
-        "columns": COLUMNS,
-        **days_context(page, report.by_day, report.booked_by_day, report.total.numbers),
-        "rows": [(names[key], cells(page, row, earlier, group_parameters(page, key))) for key, row, earlier in shown],
-        "total": cells(page, report.total, before.total, {}),
-        "more": len(lines or []) - len(shown),
-        "too_many": reports.MAX_GROUPS if lines is None else None,
-        "csv_url": reverse("admin:reports_csv") + page.url(),
+        "charts": days_table(page, CHARTS, report.by_day, report.total).charts,
+        "groups": Table(REPORT_BY[page.by], COLUMNS, cells, compared_figures(page, total, {}), empty),
+        "more": len(rows or []) - len(shown),
+        "csv_url": "" if rows is None else reverse("admin:reports_csv") + page.url(),
     }
     return TemplateResponse(request, "admin/reports.html", context)
 
 
-def compare(report: Report, before: Report) -> list[Line] | None:
+def read_report(page: HomePage, booked_by: datetime) -> Report:
+    """Count the period of the page. `booked_by` is the time until which opt-ins could book."""
+    by_day, groups = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
+    opt_ins, opt_ins_by_campaign = reports.opt_in_numbers(
+        page.organization, page.period, booked_by, by_campaign=page.by == CAMPAIGN
+    )
+    if page.by == CAMPAIGN:
+        none = nothing(page)
+        keys = {*groups, *opt_ins_by_campaign}
+        groups = {key: groups.get(key, none).with_opt_ins(opt_ins_by_campaign.get(key, none)) for key in keys}
+    return Report(groups, reports.sum_appointments(by_day.values()).with_opt_ins(opt_ins), by_day)
+
+
+def nothing(page: HomePage) -> Numbers:
+    """Return the numbers of a group without rows. Of those that the page offers, only campaigns have opt-ins."""
+    return Numbers(opt_ins=0 if page.by == CAMPAIGN else None)
+
+
+def compare(page: HomePage, report: Report, before: Report) -> list[Row] | None:
     """Return the groups of both periods, the most bookings first; None if there are too many to read them all."""
     if max(len(report.groups), len(before.groups)) > reports.MAX_GROUPS:
         return None
-    keys = sorted({*report.groups, *before.groups}, key=str)
-    lines: list[Line] = [(key, report.row(key), before.row(key)) for key in keys]
-    return sorted(lines, key=lambda line: (line[1].size, line[2].size), reverse=True)
+    none, keys = nothing(page), sorted({*report.groups, *before.groups}, key=str)
+    rows = [Row(key, report.groups.get(key, none), before.groups.get(key, none)) for key in keys]
+    return sorted(rows, key=lambda row: (size(row.numbers), size(row.before)), reverse=True)
 
 
-def period_before(period: Period) -> Period:
-    """Return the period with as many days that ends the day before."""
-    days = timedelta(days=len(period.days))
-    return replace(period, first=period.first - days, last=period.last - days)
+def size(numbers: Numbers) -> tuple[int, int, int]:
+    return numbers.booked, numbers.appointments, numbers.opt_ins or 0
 
 
-def read_report(page: HomePage, booked_by: datetime) -> Report:
-    """Count the period of the page. `booked_by` is the time until which opt-ins could book."""
-    by_day, numbers = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
-    booked_by_day, booked = reports.booking_numbers(page.selection, page.period, by=page.by)
-    opt_ins, opt_ins_by_key = reports.opt_in_numbers(page.organization, page.period, booked_by, by=page.by)
-    nothing = Row(Numbers(), 0, OptIns() if page.by == CAMPAIGN else None)
-    groups = {
-        key: Row(numbers.get(key, nothing.numbers), booked.get(key, 0), opt_ins_by_key.get(key, nothing.opt_ins))
-        for key in {*numbers, *booked, *opt_ins_by_key}
-    }
-    total = Row(sum_of(by_day.values()), sum(booked_by_day.values()), opt_ins)
-    return Report(groups, total, nothing, by_day, booked_by_day)
-
-
-def cells(page: HomePage, row: Row, before: Row, own: dict[str, object]) -> list[Figure]:
-    """Return the columns of a group, or of all, with their changes since the period before."""
+def compared_figures(page: HomePage, row: Row, group: dict[str, object]) -> Sequence[Figure]:
+    """Return the figures of a group, or of all, with their changes since the period before."""
+    is_linked = len(str(group.get(f"{CAMPAIGN}__exact", ""))) <= MAX_LINKED_NAME
     return [
-        replace(figure, change=change(value, earlier, is_rate=figure.is_rate))
-        for figure, value, earlier in zip(figures(page, row, own), row.values, before.values, strict=True)
+        replace(figure, url=figure.url if is_linked else "", change=change(figure, getattr(row.before, column.name)))
+        for column, figure in zip(COLUMNS, figures(page, COLUMNS, row.numbers, group), strict=True)
     ]
 
 
-def figures(page: HomePage, row: Row, own: dict[str, object]) -> list[Figure]:
-    """Return the columns of a group as figures with links to lists, which `own` filters by the group."""
-    created = {**period_parameters(page, "created_at"), **own}
-    opt_ins = median = Figure("–")
-    if row.opt_ins:
-        opt_ins = count(row.opt_ins.number, page.list_url(OptIn, **created))
-        if (number := hours(row.opt_ins)) is not None:
-            url = page.list_url(OptIn, **created, stage=Stage.BOOKED.value)
-            median = Figure(f"{number:,.1f}", url, row.opt_ins.booked, number)
-    booked = count(row.booked, page.appointments_url(**created))
-    numbers = number_cells(page, row.numbers, {**period_parameters(page), **own})[1:]
-    row_figures = [opt_ins, booked, *numbers, median]
-    if len(str(own.get(f"{CAMPAIGN}__exact", ""))) > MAX_LINKED_NAME:
-        return [replace(figure, url="") for figure in row_figures]
-    return row_figures
-
-
-def hours(opt_ins: OptIns) -> float | None:
-    """Return the median time from the opt-in to the booking."""
-    return None if opt_ins.time_to_booking is None else opt_ins.time_to_booking / timedelta(hours=1)
-
-
-def change(value: Value, before: Value, *, is_rate: bool) -> str:
-    """Return how much a value has changed, as the difference of the numbers that both periods show.
+def change(figure: Figure, before: float | None) -> str:
+    """Return how much a figure has changed, as the difference of the numbers that both periods show.
 
     Nothing if one of them has none, or both have zero.
     """
+    value = figure.value
     if value is None or before is None or not (value or before):
         return ""
-    factor, digits, unit = (100, 0, " points") if is_rate else (1, 0 if isinstance(value, int) else 1, "")
+    factor, digits, unit = (100, 0, " points") if figure.is_rate else (1, 0 if isinstance(value, int) else 1, "")
     difference = round(round(factor * value, digits) - round(factor * before, digits), digits)
     return f"{difference:+,.{digits}f}{unit}".replace("-", "−") if difference else "±0"
 
 
-def csv_file(page: HomePage, lines: list[Line], total: Row, total_before: Row) -> FileResponse:
+def csv_file(page: HomePage, rows: list[Row], total: Row) -> FileResponse:
     """Return the table with all groups as CSV: each value beside that of the period before."""
-    names = group_names(page, [key for key, _, _ in lines])
-    rows = [(names[key], row, before) for key, row, before in lines]
-    header = [REPORT_BY[page.by], *(f"{column}{when}" for column in COLUMNS for when in ("", ", before"))]
+    names = group_names(page, [row.key for row in rows])
+    header = [REPORT_BY[page.by], *(f"{column.label}{when}" for column in COLUMNS for when in ("", ", before"))]
     file = TemporaryFile()  # noqa: SIM115  # the response closes it
-    write_csv(file, "Report", header, csv_rows([*rows, ("All", total, total_before)]))
+    write_csv(file, "Report", header, csv_rows([*((names[row.key], row) for row in rows), ("All", total)]))
     return download(file, f"report-{page.by.replace('_', '-')}-{page.period.first}-{page.period.last}", "csv")
 
 
-def csv_rows(rows: Iterable[tuple[str, Row, Row]]) -> Iterable[list[Cell]]:
-    """Yield the cells of each row."""
-    for name, row, before in rows:
-        pairs = zip(row.values, before.values, strict=True)
-        yield [name, *(None if value is None else round(value, 4) for pair in pairs for value in pair)]
+def csv_rows(rows: Iterable[tuple[str, Row]]) -> Iterable[list[Cell]]:
+    for name, row in rows:
+        values = [getattr(numbers, column.name) for column in COLUMNS for numbers in (row.numbers, row.before)]
+        yield [name, *(None if value is None else round(value, 4) for value in values)]

@@ -1,17 +1,15 @@
 """The admin's home page: what the user has to do, and the numbers of a period, for one organization.
 
-Each number links to a list with filters that show exactly the rows that it counts. `appointments.reports` counts them,
-by the conditions of `appointments.conditions`, as the lists' filters do. `page` reads the address, `work` and `numbers`
-make the two halves of the page, `setup` the steps of a new organization, and `alerts` the sentences above all.
+`staff.figures` reads the address and has the numbers, each with a link to the rows that it counts.
 """
 
 from django.http import HttpRequest
 from django.utils import timezone
 
 from organizations.permissions import current_user
+from staff.figures.page import read_page
 from staff.home.alerts import alerts
 from staff.home.numbers import numbers_context
-from staff.home.page import read_page
 from staff.home.setup import setup_steps
 from staff.home.work import work_context
 
@@ -26,7 +24,6 @@ def home(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
 
 
 def greeting(request: HttpRequest) -> str:
-    """Return a greeting for the time of day, with the user's first name."""
     hour, user = timezone.localtime().hour, current_user(request)
     word = "morning" if 4 <= hour < 12 else "afternoon" if 12 <= hour < 18 else "evening"
     return f"Good {word}, {user.first_name or user.get_full_name()}"

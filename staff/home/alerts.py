@@ -1,22 +1,21 @@
-"""The alerts on the admin's home page: what somebody should look into."""
+"""The alerts on the admin's home page."""
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.urls import reverse
 
 from foundation.outbox import State
 from notifications.models import ChannelKind, Notification
+from staff.figures.page import Figure
 from webhooks.models import Delivery, Endpoint
 
-M = TypeVar("M", bound=Model)
-
-# What somebody should look into: the model, the rows, the sentence about one and about several, and the filter of the
-# model's list that shows the same rows.
+# The model, the rows, the sentence about one and about several, and the filter of the model's list that shows the same
+# rows.
 ALERTS: list[tuple[type[Model], dict[str, Any], str, str, str]] = [
     (Endpoint, {"is_active": False}, "endpoint is disabled", "endpoints are disabled", "is_active__exact=0"),
     (
@@ -43,16 +42,11 @@ ALERTS: list[tuple[type[Model], dict[str, Any], str, str, str]] = [
 ]
 
 
-def alerts(request: HttpRequest) -> Iterator[dict[str, str]]:
-    """Yield a sentence for each alert that applies, with the URL of the list that shows its rows."""
+def alerts(request: HttpRequest) -> Iterator[Figure]:
+    """Yield each alert that applies, with the URL of the list that shows its rows."""
     for model, condition, singular, plural, query in ALERTS:
-        count = visible_rows(request, model).filter(**condition).count()
+        # The page's query set applies roles and tenant; repeating those rules here would let the two drift apart.
+        count = admin.site.get_model_admin(model).get_queryset(request).filter(**condition).count()
         if count:
             url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-            yield {"text": f"{count} {singular if count == 1 else plural}", "url": f"{url}?{query}"}
-
-
-def visible_rows(request: HttpRequest, model: type[M]) -> QuerySet[M]:
-    """Return the rows that the model's own admin page lists for the user."""
-    # The page's query set applies roles and tenant; repeating those rules here would let the two drift apart.
-    return admin.site.get_model_admin(model).get_queryset(request)
+            yield Figure(f"{count} {singular if count == 1 else plural}", f"{url}?{query}", count)

@@ -1,7 +1,7 @@
 """The first steps of a new organization, in the order in which it needs them."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from django.contrib import admin
 from django.db.models import Exists, F, Model, OuterRef
@@ -9,15 +9,12 @@ from django.db.models import Exists, F, Model, OuterRef
 from appointments.models import Appointment, EventType
 from organizations.models import ApiKey, Invitation, Membership, Organization
 from organizations.permissions import PERMISSIONS, has_role
-from staff.home.page import HomePage
+from staff.figures.page import HomePage
 from statuses.models import Status
 from webhooks.models import Endpoint
 
 
-@dataclass(frozen=True)
-class Step:
-    """A step, and whether it has been taken."""
-
+class Step(NamedTuple):
     text: str
     url: str
     is_done: bool
@@ -41,14 +38,14 @@ def setup_steps(page: HomePage) -> list[Step]:
     exists = {f"has_{model._meta.model_name}": Exists(rows) for model, rows in own.items()}
     exists["has_members"] = Exists(Membership.objects.of(OuterRef("pk")).exclude(role="OWNER"))
     rows = Organization.objects.filter(pk=page.organization.pk)
-    found: dict[str, bool] = rows.values(**exists).get()  # type: ignore[assignment]  # the stubs don't know the keys
-    if found["has_appointment"]:
+    existing: dict[str, bool] = rows.values(**exists).get()  # type: ignore[assignment]  # the stubs don't know the keys
+    if existing["has_appointment"]:
         return []
-    found["has_invitation"] |= found["has_members"]
+    existing["has_invitation"] |= existing["has_members"]
     steps = []
     for text, model, view in STEPS:
         area = admin.site.get_model_admin(model).area  # type: ignore[attr-defined]  # all are a TenantAdmin
         if has_role(page.request, PERMISSIONS[area].add, page.organization.pk):
             url = page.add_url(model) if view == "add" else page.list_url(model)
-            steps.append(Step(text, url, found[f"has_{model._meta.model_name}"]))
+            steps.append(Step(text, url, existing[f"has_{model._meta.model_name}"]))
     return steps

@@ -1,7 +1,7 @@
 """The home page's lists of what is to be done."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -15,13 +15,13 @@ from appointments.models import Appointment
 from appointments.reports import Period, Selection
 from leads.models import Lead
 from optins.models import OptIn
-from staff.home.page import Figure, HomePage
+from staff.figures.page import Figure, HomePage
 from staff.toolkit.actions import row_url
 from statuses.models import Board, Status, StatusRole
 
 MAX_ROWS = 8
 MAX_COUNT = 1_000  # more are shown as "1,000+"
-DAYS_TO_CALL = 30  # for which an opt-in that nobody has called is listed
+DAYS_TO_CALL = 30  # for which an opt-in without a call is listed
 OUTCOME_BUTTONS = [StatusRole.WON, StatusRole.LOST, StatusRole.NO_SHOW, StatusRole.FOLLOW_UP]
 
 
@@ -34,8 +34,8 @@ class WorkList:
     total: Figure
     rows: list[tuple[Any, str]]
     empty: str
-    buttons: list[Status]
-    with_buttons: Collection[UUID] = ()  # the rows that the user may change
+    buttons: Collection[Status]
+    with_buttons: Collection[UUID]  # the rows that the user may change
 
 
 def work_context(page: HomePage) -> dict[str, object]:
@@ -52,93 +52,87 @@ def work_context(page: HomePage) -> dict[str, object]:
 
 
 def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: list[Status]) -> list[WorkList]:
-    """Return the appointments of today and tomorrow, and those whose outcome nobody has entered."""
     tomorrow = page.today.last + timedelta(days=1)
     days = {"today": page.today, "tomorrow": Period(tomorrow, tomorrow, page.period.zone)}
     related = ("lead", "event_type", "host__user", "outcome")
     lists = [
         work_list(
-            day,
-            day.capitalize(),
+            page,
+            (day, day.capitalize(), f"No appointments {'left ' if day == 'today' else ''}{day}."),
             conditions.still_to_come(rows.filter(period.contains("schedule_time")), page.at),
             page.list_url(Appointment, work=day, **page.mine),
             order=("schedule_time", "id"),
             related=related,
-            empty=f"No appointments {'left ' if day == 'today' else ''}{day}.",
         )
         for day, period in days.items()
     ]
     without_outcome = work_list(
-        "without_outcome",
-        "Without outcome",
+        page,
+        ("without_outcome", "Without outcome", "Every past appointment has an outcome."),
         conditions.without_outcome(rows, status_ids(statuses, *conditions.BOOKED_ROLES), page.at),
         page.list_url(Appointment, work="without_outcome", **page.mine),
         order=("-schedule_time", "-id"),
         related=related,
-        empty="Every past appointment has an outcome.",
+        has_buttons=True,
         buttons=outcome_buttons(statuses),
     )
-    return [*lists, replace(without_outcome, with_buttons=writable_ids(page, Appointment, without_outcome))]
-
-
-def writable_ids(page: HomePage, model: type[Appointment | Lead], work: WorkList) -> Collection[UUID]:
-    """Return the ids of the shown rows that the user may change."""
-    shown = model.unscoped.filter(pk__in=[row.pk for row, _ in work.rows])
-    model_admin: Any = admin.site.get_model_admin(model)
-    return set(model_admin.writable_rows(page.request, shown).values_list("pk", flat=True))
+    return [*lists, without_outcome]
 
 
 def follow_up_list(page: HomePage, statuses: list[Status]) -> WorkList:
-    """Return the leads to be contacted today."""
     follow_up_statuses = status_ids(statuses, StatusRole.FOLLOW_UP)
-    due = work_list(
-        "follow_ups",
-        "Follow-ups due",
+    return work_list(
+        page,
+        ("follow_ups", "Follow-ups due", "No follow-up is due today."),
         conditions.due_follow_ups(page.organization, page.member_id, follow_up_statuses, page.today.end),
         page.list_url(Lead, work="follow_up", **page.mine),
         order=(Coalesce("next_step_at", "next_touch_point_at"), "-created_at", "-id"),
         related=("status", "setter__user"),
-        empty="No follow-up is due today.",
+        has_buttons=True,
     )
-    return replace(due, with_buttons=writable_ids(page, Lead, due))
 
 
 def opt_in_list(page: HomePage, statuses: list[Status]) -> WorkList:
-    """Return the latest opt-ins that nobody has called or booked."""
     first = page.today.last - timedelta(days=DAYS_TO_CALL)
     start = Period(first, first, page.period.zone).start
+    empty = f"Everybody who opted in during the last {DAYS_TO_CALL} days was called or has booked."
     return work_list(
-        "opt_ins",
-        "Opt-ins not called yet",
+        page,
+        ("opt_ins", "Opt-ins not called yet", empty),
         conditions.opt_ins_to_call(page.organization, page.member_id, status_ids(statuses, StatusRole.NEW_LEAD), start),
         page.list_url(OptIn, stage="not_called", created_at_from=first, **page.mine),
         order=("-created_at", "-id"),
         related=("lead", "lead__setter__user"),
-        empty=f"Everybody who opted in during the last {DAYS_TO_CALL} days was called or has booked.",
     )
 
 
 def work_list(
-    kind: str,
-    title: str,
+    page: HomePage,
+    texts: tuple[str, str, str],
     rows: QuerySet[Any],
     url: str,
     *,
     order: tuple[Any, ...],
     related: tuple[str, ...],
-    empty: str,
-    buttons: list[Status] | None = None,
+    has_buttons: bool = False,
+    buttons: Collection[Status] = (),
 ) -> WorkList:
-    """Return the first of the rows, and how many there are up to `MAX_COUNT`, with two statements."""
+    """Return the first of the rows, and how many there are up to `MAX_COUNT`, with two statements.
+
+    `texts` are the kind, the title, and the text without any rows.
+    """
     ids = list(rows.order_by(*order).values_list("pk", flat=True)[: MAX_COUNT + 1])
-    found = rows.model.unscoped.filter(pk__in=ids[:MAX_ROWS]).select_related(*related).in_bulk()
-    shown = [(found[id], row_url(found[id])) for id in ids[:MAX_ROWS] if id in found]
+    first = rows.model.unscoped.filter(pk__in=ids[:MAX_ROWS])
+    by_id = first.select_related(*related).in_bulk()
+    links = [(by_id[id], row_url(by_id[id])) for id in ids[:MAX_ROWS] if id in by_id]
+    model_admin: Any = admin.site.get_model_admin(rows.model)
+    writable = set(model_admin.writable_rows(page.request, first).values_list("pk", flat=True)) if has_buttons else ()
     text = str(len(ids)) if len(ids) <= MAX_COUNT else f"{MAX_COUNT:,}+"
-    return WorkList(kind, title, Figure(text, url, len(ids)), shown, empty, buttons or [])
+    kind, title, empty = texts
+    return WorkList(kind, title, Figure(text, url, len(ids)), links, empty, buttons, writable)
 
 
 def status_ids(statuses: list[Status], *roles: StatusRole) -> list[UUID]:
-    """Return the ids of the statuses with one of the roles."""
     return [status.pk for status in statuses if status.role in roles]
 
 

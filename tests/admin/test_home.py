@@ -63,7 +63,7 @@ def charts(response: Any) -> dict[str, str]:
 def groups(response: Any) -> dict[str, list[str]]:
     """Return the rows of the table: appointments, shown, no-show, canceled, won, lost, show rate and close rate."""
     table = response.context["groups"]
-    return {name: texts(cells) for name, cells in [*table["rows"], ("All", table["total"])]}
+    return {name: texts(cells) for name, cells in [*table.rows, ("All", table.total)]}
 
 
 def test_a_manager_sees_what_the_team_has_to_do(mia: Client):
@@ -114,7 +114,8 @@ def test_the_numbers_of_a_week(mia: Client):
     ]
     assert page.context["time_to_booking"].text == "4 h 0 min"
     assert [
-        (re.sub("<[^>]+>", "", name), time, figure.text) for name, time, figure in page.context["status_times"]
+        (re.sub("<[^>]+>", "", name), time.text, figure.text)
+        for name, (time, figure) in page.context["status_times"].rows
     ] == [
         ("Appointment booked", "3 d 16 h", "2"),
         ("New lead", "11 h 0 min", "3"),
@@ -124,7 +125,7 @@ def test_the_numbers_of_a_week(mia: Client):
 def test_the_numbers_of_each_day_in_the_users_zone(mia: Client):
     page = mia.get(HOME, {"days": "7"})
 
-    assert {name: texts(cells) for name, cells in page.context["days"]} == {
+    assert {name: texts(cells) for name, cells in page.context["days"].rows} == {
         "Thu 12 Nov": ["1", "0", "0", "0", "0", "0", "0", "–", "–"],
         "Fri 13 Nov": ["2", "0", "0", "0", "0", "0", "0", "–", "–"],
         "Sat 14 Nov": ["2", "0", "0", "0", "0", "0", "0", "–", "–"],
@@ -196,7 +197,7 @@ def stages(client: Client) -> dict[str, int]:
 def test_the_linked_lists_open(week: Week, mia: Client):
     page = mia.get(HOME, {"days": "7"})
     urls = [work_list.total.url for work_list in page.context["lists"]]
-    urls += [page.context["status_times"][0][2].url, page.context["funnel"][1][1].url]
+    urls += [page.context["status_times"].rows[0][1][1].url, page.context["funnel"][1][1].url]
 
     counts = [mia.get(url).context["cl"].result_count for url in urls]
 

@@ -42,10 +42,10 @@ def hana(week: Week) -> Client:
 
 def table(response: Any) -> dict[str, str]:
     """Return the rows of the table, with each change in parentheses."""
-    rows = [*response.context["rows"], ("All", response.context["total"])]
+    groups = response.context["groups"]
     return {
         name: " | ".join(f"{cell.text} ({cell.change})" if cell.change else cell.text for cell in cells)
-        for name, cells in rows
+        for name, cells in [*groups.rows, ("All", groups.total)]
     }
 
 
@@ -104,11 +104,11 @@ def test_a_group_with_nothing_but_the_period_before(hana: Client):
 
 def test_the_numbers_are_those_of_the_home_page(hana: Client):
     query = {"days": "7", "who": "team", "by": "event_type"}
-    home, report = hana.get("/admin/", query).context["groups"], hana.get(REPORTS, query).context
+    home, report = hana.get("/admin/", query).context["groups"], hana.get(REPORTS, query).context["groups"]
 
-    shown_and_following = {name: [cell.text for cell in cells[2:-1]] for name, cells in report["rows"]}
-    assert shown_and_following == {name: [cell.text for cell in cells[1:]] for name, cells in home["rows"]}
-    assert [cell.text for cell in report["total"][2:-1]] == [cell.text for cell in home["total"][1:]]
+    shown_and_following = {name: [cell.text for cell in cells[2:-1]] for name, cells in report.rows}
+    assert shown_and_following == {name: [cell.text for cell in cells[1:]] for name, cells in home.rows}
+    assert [cell.text for cell in report.total[2:-1]] == [cell.text for cell in home.total[1:]]
 
 
 @pytest.mark.parametrize("by", ["host", "setter", "last_source", "utm_campaign"])

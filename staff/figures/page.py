@@ -1,9 +1,9 @@
-"""What the home page is about, as its address says, and the addresses of the lists that its numbers link to."""
+"""What a page of figures is about, as its address says, and the addresses of the lists that its figures link to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -41,15 +41,21 @@ class Figure:
     text: str
     url: str = ""
     rows: int = 0
-    value: float = 0
+    value: float | None = 0
     is_rate: bool = False
     change: str = ""
 
 
+class Choice(NamedTuple):
+    """A link of a switch, or an option of a select."""
+
+    label: str
+    value: str
+    is_chosen: bool
+
+
 @dataclass(frozen=True)
 class HomePage:
-    """What the page is about, as its address says, and what its parts have in common."""
-
     request: HttpRequest
     organization: Organization
     organizations: list[Organization]
@@ -68,29 +74,26 @@ class HomePage:
 
     @property
     def today(self) -> Period:
-        """The present day in the user's time zone."""
         day = timezone.localdate(self.at)
         return Period(day, day, self.period.zone)
 
     @property
     def soon(self) -> datetime:
-        """Until when the page says how long it is until an appointment."""
+        """The page says how long it is until an appointment before this time."""
         return self.at + timedelta(hours=2)
 
     @property
     def selection(self) -> Selection:
-        """The appointments that the numbers count."""
         return Selection(self.organization, self.member_id, self.narrowing)
 
     def list_url(self, model: type[Model], **parameters: object) -> str:
-        """Return the address of a model's list with these filters, for the organization and the person of the page."""
+        """Return the address of a model's list with these filters, for the organization of the page."""
         if has_several_organizations(self.request):
             parameters["organization__id__exact"] = self.organization.pk
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         return f"{url}?{urlencode(parameters)}"
 
     def add_url(self, model: type[Model]) -> str:
-        """Return the address of the form for a new row of the organization."""
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
         return f"{url}?{urlencode({'organization': self.organization.pk})}"
 
@@ -102,13 +105,14 @@ class HomePage:
 
     @property
     def mine(self) -> dict[str, str]:
-        """Return the filter of the lists by the user's own rows, if the page shows only those."""
         return {"whose": "me"} if self.member_id else {}
 
-    def appointments_url(self, **parameters: object) -> str:
-        """Return the address of the list of the selected appointments with these filters."""
-        narrowing = {f"{name}__id__exact": id for name, id in self.narrowing.items()}
-        return self.list_url(Appointment, **self.mine, **(narrowing | parameters))
+    def rows_url(self, model: type[Model], **parameters: object) -> str:
+        """Return the address of the list with the counted rows: of appointments, the page's selection."""
+        if model is Appointment:
+            narrowing = {f"{name}__id__exact": id for name, id in self.narrowing.items()}
+            parameters = {**self.mine, **narrowing, **parameters}
+        return self.list_url(model, **parameters)
 
     def url(self, **changes: object) -> str:
         """Return the page's address with these parameters changed; None removes one."""
@@ -116,18 +120,14 @@ class HomePage:
         return "?" + urlencode({name: value for name, value in parameters.items() if value is not None})
 
     @property
-    def mine_url(self) -> str:
-        """The page with the user's own rows only."""
-        return self.url(who="mine")
-
-    @property
-    def team_url(self) -> str:
-        """The page with everybody's rows."""
-        return self.url(who="team")
+    def whose(self) -> list[Choice]:
+        return [
+            Choice("Mine", self.url(who="mine"), self.is_mine),
+            Choice("Team", self.url(who="team"), not self.is_mine),
+        ]
 
     @property
     def is_custom(self) -> bool:
-        """Whether the period is one of chosen days."""
         return bool(self.request.GET.get("from"))
 
     @property
@@ -176,7 +176,7 @@ def read_choice(request: HttpRequest, name: str, choices: Mapping[str, T], defau
 
 
 def read_id(request: HttpRequest, name: str) -> UUID | None:
-    """Return the id in a parameter, or None if it isn't set. Raises BadRequest for anything else."""
+    """Return the id in a parameter, or None if it isn't set. Raises BadRequest for an invalid one."""
     try:
         return UUID(request.GET[name]) if request.GET.get(name) else None
     except ValueError:

@@ -1,0 +1,185 @@
+"""Tables and charts of figures.
+
+A `Column` says which number a figure is, and which filters its link has, so that the list shows exactly the rows that
+were counted. `appointments.reports` counts them by the conditions that the lists' filters use.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, NamedTuple
+
+from django.db.models import Model
+from django.utils.formats import date_format
+
+from appointments.conditions import Result, Stage
+from appointments.models import Appointment, EventType
+from appointments.reports import Key, Numbers, Period, StatusTime
+from leads.models import Source
+from optins.models import OptIn
+from organizations.models import Membership
+from staff.figures.page import BY, DAYS, Choice, Figure, HomePage
+
+MAX_OPTIONS = 500  # of a select
+MAX_GROUPS = 50  # rows of a table
+CHART_HEIGHT = 40
+MODELS: dict[str, type[Model]] = {
+    "host": Membership,
+    "setter": Membership,
+    "triager": Membership,
+    "last_source": Source,
+    "event_type": EventType,
+}
+
+
+class Column(NamedTuple):
+    """A number of `Numbers`, and the filters of the list that its figures link to.
+
+    `rows` names the number of the listed rows, if the figure itself is a rate or a median of those.
+    """
+
+    label: str
+    name: str
+    filters: Mapping[str, str] = {}
+    model: type[Model] = Appointment
+    time: str = "schedule_time"  # the filter by the period
+    rows: str = ""
+    is_rate: bool = False
+
+    def figure(
+        self, page: HomePage, numbers: Numbers | StatusTime, period: Period, group: Mapping[str, object]
+    ) -> Figure:
+        """Return the figure of a row of the period. Zero has no link."""
+        value: float | None = getattr(numbers, self.name)
+        if value is None:
+            return Figure("–", value=None, is_rate=self.is_rate)
+        rows: int = getattr(numbers, self.rows or self.name)
+        text = f"{100 * value:.0f} %" if self.is_rate else f"{value:,.1f}" if self.rows else f"{value:,}"
+        days = {f"{self.time}_from": period.first, f"{self.time}_to": period.last}
+        url = page.rows_url(self.model, **days, **group, **self.filters) if rows else ""
+        return Figure(text, url, rows, value, self.is_rate)
+
+
+BOOKED = Column("Booked", "booked", time="created_at")
+SHOW_RATE = Column("Show rate", "show_rate", {"result": Result.EXPECTED.value}, rows="expected", is_rate=True)
+CLOSE_RATE = Column("Close rate", "close_rate", {"result": Result.SHOWN.value}, rows="shown", is_rate=True)
+CANCELED = Column("Canceled", "canceled", {"result": Result.CANCELED.value})
+RESULTS = [
+    Column("Shown", "shown", {"result": Result.SHOWN.value}),
+    Column("No-show", "no_show", {"result": Result.NO_SHOW.value}),
+    CANCELED,
+    Column("Won", "won", {"result": Result.WON.value}),
+    Column("Lost", "lost", {"result": Result.LOST.value}),
+    SHOW_RATE,
+    CLOSE_RATE,
+]
+APPOINTMENTS = Column("Appointments", "appointments")
+OPT_INS = Column("Opt-ins", "opt_ins", model=OptIn, time="created_at")
+HOURS_TO_BOOKING = Column(
+    "Median hours to booking", "hours_to_booking", {"stage": Stage.BOOKED.value}, OptIn, "created_at", "opt_ins_booked"
+)
+CHARTS = [BOOKED, SHOW_RATE, CLOSE_RATE, CANCELED]
+
+
+class Table(NamedTuple):
+    """Rows of figures, each with its name, and the figures of all."""
+
+    heading: str
+    columns: Sequence[Column]
+    rows: Sequence[tuple[str, Sequence[Figure]]]
+    total: Sequence[Figure] = ()
+    empty: str = ""
+
+    @property
+    def charts(self) -> list["Chart"]:
+        """The columns in `CHARTS` as charts."""
+        places = [self.columns.index(column) for column in CHARTS]
+        return [
+            chart(self.columns[place].label, [(name, cells[place]) for name, cells in self.rows], self.total[place])
+            for place in places
+        ]
+
+
+class Bar(NamedTuple):
+    x: int
+    y: float
+    height: float
+    label: str
+    url: str
+
+
+class Chart(NamedTuple):
+    """A bar for each row, the figure of all, and the greatest of a row unless it is a rate; widths in its own units."""
+
+    title: str
+    total: Figure
+    bars: list[Bar]
+    width: int
+    highest: str
+
+
+def chart(title: str, values: list[tuple[str, Figure]], total: Figure) -> Chart:
+    """Return a chart of a column. Rates are drawn as shares of 100 %, numbers as shares of the greatest."""
+    greatest = max((figure for _, figure in values), key=lambda figure: figure.value or 0)
+    full = 1 if total.is_rate else greatest.value or 1
+    bars = []
+    for position, (name, figure) in enumerate(values):
+        height = round(CHART_HEIGHT * (figure.value or 0) / full, 2)
+        bars.append(Bar(4 * position, CHART_HEIGHT - height, height, f"{name}: {figure.text}", figure.url))
+    return Chart(title, total, bars, 4 * len(bars), greatest.text if greatest.value and not total.is_rate else "")
+
+
+def figures(
+    page: HomePage, columns: Sequence[Column], numbers: Numbers, group: Mapping[str, object] | None = None
+) -> list[Figure]:
+    """Return a row of the page's period, of all or of the group with these filters."""
+    return [column.figure(page, numbers, page.period, group or {}) for column in columns]
+
+
+def days_table(page: HomePage, columns: Sequence[Column], by_day: Mapping[date, Numbers], total: Numbers) -> Table:
+    rows = []
+    for day in page.period.days:
+        period, numbers = Period(day, day, page.period.zone), by_day.get(day, Numbers())
+        rows.append((date_format(day, "D j M"), [column.figure(page, numbers, period, {}) for column in columns]))
+    return Table("Day", columns, rows, figures(page, columns, total))
+
+
+def group_names(page: HomePage, keys: Sequence[Key]) -> dict[Key, str]:
+    if page.by not in MODELS:
+        return {key: "None" if key is None else str(key) for key in keys}
+    rows = named_rows(page, MODELS[page.by]).in_bulk([id for id in keys if id])
+    return {id: str(rows[id]) if id else "None" for id in keys}
+
+
+def group_filters(page: HomePage, key: Key) -> dict[str, object]:
+    if key is None:
+        return {f"{page.by}__isnull": True}
+    return {f"{page.by}__id__exact" if page.by in MODELS else f"{page.by}__exact": key}
+
+
+def named_rows(page: HomePage, model: Any) -> Any:  # rows of any of `MODELS`
+    rows = model.objects.of(page.organization)
+    return rows.select_related("user") if model is Membership else rows
+
+
+def switches(page: HomePage, by: Mapping[str, str]) -> dict[str, object]:
+    """Return the links to periods that end today, and to what the table can be grouped by."""
+    length, is_until_today = len(page.period.days), page.period.last == page.today.last
+    return {
+        "periods": [
+            Choice(f"{days} d", page.url(days=days, **{"from": None, "to": None}), is_until_today and length == days)
+            for days in DAYS
+        ],
+        "by": [Choice(label, page.url(by=name), name == page.by) for name, label in by.items()],
+    }
+
+
+def selects(page: HomePage) -> list[tuple[str, str, list[Choice]]]:
+    """Return what the appointments can be narrowed by: each label and name with its options."""
+    rows = {
+        model: [(str(row.pk), str(row)) for row in named_rows(page, model)[:MAX_OPTIONS]]
+        for model in dict.fromkeys(MODELS.values())
+    }
+    return [
+        (label, name, [Choice(text, id, id == str(page.narrowing.get(name))) for id, text in rows[MODELS[name]]])
+        for name, label in BY.items()
+    ]
