@@ -1,7 +1,7 @@
 """The search over everything (Ctrl-K): leads, appointments and pages of the menu, as a page and for a dialog.
 
-What is found is never kept: no cache of the server or the browser has it, so nothing outlives an erasure. The number of
-statements and of rows that they read doesn't grow with the tables.
+No cache of the server or the browser has the results, so none outlives an erasure. The number of statements and of rows
+that they read doesn't grow with the tables.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import F, Model, QuerySet, Value
+from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Greatest
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
@@ -20,7 +20,6 @@ from appointments.models import Appointment
 from foundation.db.timestamps import now
 from leads.models import Lead
 from leads.search import find_leads, is_any_of
-from organizations.isolation import TenantModel
 from staff.configuration.statuses import status_label
 from staff.leads.search import row_ids, searched_organizations
 from staff.menu import menu
@@ -31,11 +30,11 @@ from staff.toolkit.tenant import TenantAdmin, has_several_organizations
 
 MIN_LENGTH = 2
 MAX_SHOWN = 8  # of each kind
-MAX_FOUND = 1_000  # of the leads, of which the shown ones are chosen; of a few letters there may be more
+MAX_FOUND = 1_000  # leads, among which the nearest are shown; a few letters may match more
 
 
 class Result(NamedTuple):
-    """A link to a row or a page. `below` has the smaller texts under its title."""
+    """A link to a row or a page. `below` has the smaller texts under its title, of which some may be empty."""
 
     url: str
     title: str
@@ -53,11 +52,17 @@ class Group(NamedTuple):
 
 
 def search_page(request: HttpRequest) -> TemplateResponse:
-    """Return the page with what is found, or that part of it which the dialog shows."""
+    """Return the page with the results, or only them for the dialog."""
     text = request.GET.get("q", "").strip()
-    is_too_long = len(text) > MAX_SEARCH_LENGTH or len(text.split()) > MAX_SEARCH_WORDS
-    groups = [] if is_too_long or len(text) < MIN_LENGTH else list(find(request, text))
-    context = {"text": text, "groups": groups, "answer": answer(text, groups, is_too_long=is_too_long)}
+    groups: list[Group] = []
+    if len(text) > MAX_SEARCH_LENGTH or len(text.split()) > MAX_SEARCH_WORDS:
+        answer = f"Search for at most {MAX_SEARCH_WORDS} words and {MAX_SEARCH_LENGTH} characters."
+    elif len(text) < MIN_LENGTH:
+        answer = f"Type at least {MIN_LENGTH} characters of a name, an e-mail, a phone number or a reference."
+    else:
+        groups = [group for group in search(request, text) if group.results]
+        answer = summary(text, groups)
+    context = {"text": text, "groups": groups, "answer": answer}
     if "dialog" in request.GET:
         return TemplateResponse(request, "admin/search_results.html", {**context, "in_dialog": True})
     return TemplateResponse(
@@ -65,80 +70,58 @@ def search_page(request: HttpRequest) -> TemplateResponse:
     )
 
 
-def answer(text: str, groups: list[Group], *, is_too_long: bool) -> str:
-    """Return in a sentence what was found, or why nothing was searched."""
-    if is_too_long:
-        return f"Search for at most {MAX_SEARCH_WORDS} words and {MAX_SEARCH_LENGTH} characters."
-    if len(text) < MIN_LENGTH:
-        return f"Type at least {MIN_LENGTH} characters of a name, an e-mail, a phone number or a reference."
+def summary(text: str, groups: list[Group]) -> str:
     if not groups:
         return f"Nothing found for “{text}”. Try the beginning of the name or the e-mail, or another number."
-    counts = [f"the first {MAX_SHOWN}" if len(found) == MAX_SHOWN else len(found) for _, _, found, _ in groups]
-    return f"{', '.join(f'{group.label}: {count}' for group, count in zip(groups, counts, strict=True))}."
+    counts = {group.label: len(group.results) for group in groups}
+    return (
+        ", ".join(
+            f"{label}: {f'the first {count}' if count == MAX_SHOWN else count}" for label, count in counts.items()
+        )
+        + "."
+    )
 
 
-def find(request: HttpRequest, text: str) -> Iterator[Group]:
-    """Yield the groups that have results: leads by their last change, appointments nearest to now, pages."""
-    leads, appointments = list_page(Lead), list_page(Appointment)
+def search(request: HttpRequest, text: str) -> Iterator[Group]:
+    """Yield the groups: leads by their last change, appointments nearest to now, pages."""
+    leads, appointments = (cast(TenantAdmin, admin.site.get_model_admin(model)) for model in (Lead, Appointment))
+    has_several = has_several_organizations(request)
+    query = f"?{urlencode({'q': text})}"
     lead_ids: list[UUID] = []
     if leads.has_view_permission(request):
         lead_ids = find_leads(searched_organizations(leads, request), text, MAX_FOUND)
-        rows = leads.get_queryset(request).filter(is_any_of("pk", lead_ids))
-        results = [lead_result(request, lead) for lead in nearest(rows, "updated_at")]
-        if results:
-            yield Group("Leads", "person", results, list_url(leads, text))
+        rows = nearest(leads, request, lead_ids, "updated_at")
+        results = [lead_result(lead, str(lead.organization) if has_several else "") for lead in rows]
+        yield Group("Leads", "person", results, reverse(f"admin:{leads.list_name}") + query)
     if appointments.has_view_permission(request):
         ids = row_ids(appointments, request, text, lead_ids, MAX_FOUND)
-        rows = appointments.get_queryset(request).filter(is_any_of("pk", ids))
-        results = [appointment_result(request, appointment) for appointment in nearest(rows, "schedule_time")]
-        if results:
-            yield Group("Appointments", "event", results, list_url(appointments, text))
-    if pages := [page for page in menu_pages(request) if is_named(page.title, text)]:
-        yield Group("Pages", "arrow_forward", pages)
+        rows = nearest(appointments, request, ids, "schedule_time")
+        results = [appointment_result(row, str(row.organization) if has_several else "") for row in rows]
+        yield Group("Appointments", "event", results, reverse(f"admin:{appointments.list_name}") + query)
+    items = [item for group in menu(request) for item in cast(list[dict[str, str]], group["items"])]
+    pages = [Result(item["link"], item["title"]) for item in items if is_named(item["title"], text)]
+    yield Group("Pages", "arrow_forward", pages)
 
 
-def nearest(rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+def nearest(page: TenantAdmin, request: HttpRequest, ids: list[UUID], column: str) -> QuerySet[Any]:
     """Return the rows whose time is nearest to now."""
     # By an expression that no index has: sorted by an index, PostgreSQL may read all rows to come to those few.
     time, at = F(column), Value(now())
+    rows = page.get_queryset(request).filter(is_any_of("pk", ids))
     return rows.order_by(Greatest(time - at, at - time), "pk")[:MAX_SHOWN]
 
 
-def list_page(model: type[Model]) -> TenantAdmin:
-    """Return the admin page of leads or appointments."""
-    return cast(TenantAdmin, admin.site.get_model_admin(model))
-
-
-def list_url(page: TenantAdmin, text: str) -> str:
-    """Return the address of the list of all rows that match."""
-    return f"{reverse(f'admin:{page.list_name}')}?{urlencode({'q': text})}"
-
-
-def lead_result(request: HttpRequest, lead: Lead) -> Result:
-    """Return the link to a lead: name, e-mail, phone and status."""
+def lead_result(lead: Lead, organization: str) -> Result:
     title = str(lead)
-    below = [lead.email if title != lead.email else "", lead.phone_e164, organization_name(request, lead)]
-    return Result(row_url(lead), title, list(filter(None, below)), status_label(lead.status))
+    below = [lead.email if title != lead.email else "", lead.phone_e164, organization]
+    return Result(row_url(lead), title, below, status_label(lead.status))
 
 
-def appointment_result(request: HttpRequest, appointment: Appointment) -> Result:
-    """Return the link to an appointment: lead, time, host and outcome."""
+def appointment_result(appointment: Appointment, organization: str) -> Result:
     host = f"Host: {appointment.host}" if appointment.host else "No host"
-    below = [when(appointment.schedule_time), host, organization_name(request, appointment)]
     badge = status_label(appointment.outcome) if appointment.outcome else "No outcome"
-    return Result(row_url(appointment), str(appointment.lead), list(filter(None, below)), badge)
-
-
-def organization_name(request: HttpRequest, row: TenantModel) -> str:
-    """Return the organization's name for people who see several."""
-    return str(row.organization) if has_several_organizations(request) else ""
-
-
-def menu_pages(request: HttpRequest) -> Iterator[Result]:
-    """Yield the pages of the user's menu."""
-    for group in menu(request):
-        for item in cast(list[dict[str, str]], group["items"]):
-            yield Result(item["link"], item["title"])
+    below = [when(appointment.schedule_time), host, organization]
+    return Result(row_url(appointment), str(appointment.lead), below, badge)
 
 
 def is_named(title: str, text: str) -> bool:

@@ -1,10 +1,10 @@
 """Views and filters of the lists of appointments, leads and opt-ins, by the conditions that the home page counts with.
 
-A view is a tab above the list (docs/staff.md). A filter's parameters are in links of the home page and of reports.
+A view is a tab above the list (docs/staff.md). Links of the home page and of reports have the filters' parameters.
 """
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from staff.toolkit.views import ALL, View
 from statuses.models import Status, StatusRole
 
 NEXT_FIRST, LATEST_FIRST = ("schedule_time", "id"), ("-schedule_time", "-id")
-DAYS_TO_BOOK = 90  # for which an opt-in without appointment is listed
+DAYS_TO_BOOK = 90  # that an opt-in without appointment is listed
 HAS_APPOINTMENT = Exists(Appointment.unscoped.filter(lead=OuterRef("lead")))
 
 
@@ -41,7 +41,7 @@ def status_ids(request: HttpRequest, *roles: StatusRole) -> list[UUID]:
 
 def day_of(at: datetime, word: str = "today") -> reports.Period:
     """Return today or tomorrow, in the current time zone."""
-    day: date = timezone.localdate(at) + timedelta(days=word == "tomorrow")
+    day = timezone.localdate(at) + timedelta(days=word == "tomorrow")
     return reports.Period(day, day, timezone.get_current_timezone())
 
 

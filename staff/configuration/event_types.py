@@ -4,20 +4,17 @@ from hashlib import sha256
 
 from django import forms
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from appointments.conditions import is_open_to
 from appointments.models import Appointment, CallAnalysis, EventType, Note
 from appointments.services import delete_event_type, save_analysis, save_event_type
-from organizations.models import Membership
 from organizations.permissions import Area
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin, TenantForm
 
 
 class EventTypeForm(TenantForm):
-    """The form for adding and changing an event type."""
-
     class Meta:
         model = EventType
         fields = ()
@@ -30,19 +27,9 @@ class EventTypeForm(TenantForm):
             raise forms.ValidationError("Another event type has this name.")
         return name
 
-    def clean_provider(self) -> str | None:
-        """Return None instead of an empty string, because the API shows null."""
-        return self.cleaned_data["provider"] or None
-
-    def clean_owner_name(self) -> str | None:
-        """Return None instead of an empty string, because the API shows null."""
-        return self.cleaned_data["owner_name"] or None
-
 
 @admin.register(EventType)
 class EventTypeAdmin(TenantAdmin):
-    """Event types: the kinds of appointments that can be booked."""
-
     empty_text = "Add the kinds of calls that people book. A booking with another name adds its event type."
     area = Area.SETUP
     can_delete = True
@@ -58,8 +45,7 @@ class EventTypeAdmin(TenantAdmin):
 
 @admin.register(Note)
 class NoteAdmin(NewestSearchAdmin):
-    """Notes of all appointments, read-only: they are added on the appointment's page."""
-
+    # Notes are added on the appointment's page.
     empty_text = "Open an appointment and choose Add a note."
     area = Area.WORK
     can_add = can_change = False
@@ -72,44 +58,33 @@ class NoteAdmin(NewestSearchAdmin):
 
     @admin.display(description="Note")
     def note_start(self, note: Note) -> str:
-        """Return the beginning of the note."""
         return str(note)
 
 
 class CallAnalysisForm(OptimisticLockForm):
-    """The form for adding and changing a call analysis."""
-
     class Meta:
         model = CallAnalysis
         fields = ()
 
     @staticmethod
     def version_of(row: CallAnalysis) -> str:
-        """Return a hash of the values. An analysis has no time of its last change."""
+        # An analysis has no time of its last change, so this is a hash of its values.
         values = [str(getattr(row, field.attname)) for field in row._meta.concrete_fields]
         return sha256("\0".join(values).encode()).hexdigest()
 
     def clean_appointment(self) -> Appointment:
-        """Return the appointment. It must be one that the user may change."""
         appointment: Appointment = self.cleaned_data["appointment"]
         if not self.page.admin_site.get_model_admin(Appointment).has_write_permission(self.request, appointment):
             raise forms.ValidationError("This is a colleague's appointment, which you may not change.")
         return appointment
 
 
-def analyzes_open_call(members: QuerySet[Membership]) -> Q:
-    """Return the condition that the analysis is of an appointment that is open to one of the members."""
-    return Q(appointment__in=Appointment.unscoped.filter(is_open_to(members)))
-
-
 @admin.register(CallAnalysis)
 class CallAnalysisAdmin(NewestSearchAdmin):
-    """Call analyses, which staff enter by hand."""
-
     empty_text = "Your call recorder adds them through the API. Create a key under API keys."
     area = Area.WORK
     form = CallAnalysisForm
-    own_rows = staticmethod(analyzes_open_call)
+    own_rows = staticmethod(lambda members: Q(appointment__in=Appointment.unscoped.filter(is_open_to(members))))
     save_service = staticmethod(save_analysis)
     service_argument = "analysis"
     list_display = ("ai_generated_title", "appointment", "ai_suggested_outcome", "ai_confidence_score", "created_at")

@@ -24,15 +24,13 @@ LABEL = (
 
 
 def status_label(status: Status | None) -> SafeString | str:
-    """Return the status's name in its colors, if they are readable, as HTML, or a dash for none."""
+    """Return the status's name in its colors if they are readable, or a dash for none."""
     if status is None:
         return "–"
     return format_html(LABEL, *readable_colors(status), status.name, status.name)
 
 
 def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
-    """Return a column for an admin list that shows the row's status of this name as a colored label."""
-
     @admin.display(description=label, ordering=name)
     def column(row: Model) -> SafeString | str:
         return status_label(getattr(row, name))
@@ -41,8 +39,6 @@ def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
 
 
 class StatusForm(OptimisticLockForm):
-    """The form of a status."""
-
     class Meta:
         model = Status
         fields = ()
@@ -64,8 +60,6 @@ class StatusForm(OptimisticLockForm):
 
 @admin.register(Status)
 class StatusAdmin(TenantAdmin):
-    """The list and the page of statuses."""
-
     empty_text = "Add the steps that your leads and appointments go through."
     area = Area.SETUP
     can_delete = True
@@ -83,7 +77,6 @@ class StatusAdmin(TenantAdmin):
     )
 
     def save_model(self, request: HttpRequest, obj: Status, form: Any, change: bool) -> None:
-        """Save the status, and say so if its colors are hard to read."""
         super().save_model(request, obj, form, change)
         if readable_colors(obj)[0] != obj.text_color:
             messages.warning(request, "These colors have a contrast below 4.5 : 1, so pages show black or white text.")

@@ -21,8 +21,6 @@ from webhooks.replays import replay, replay_all
 
 
 class AttemptInline(ReadOnlyInline):
-    """The attempts of a delivery."""
-
     model = Attempt
     fields = ("created_at", "status_code", "error", "duration_ms", "response", "request_head", "is_stale")
 
@@ -34,8 +32,6 @@ def is_replayable(delivery: Delivery) -> bool:
 
 @admin.register(Delivery)
 class DeliveryAdmin(NewestSearchAdmin):
-    """The list and the page of deliveries. Nothing on them can be edited, but deliveries can be replayed."""
-
     empty_text = "Add a webhook endpoint; one delivery is created per subscribed event."
     area = Area.CONNECTIONS
     can_add = False
@@ -67,29 +63,24 @@ class DeliveryAdmin(NewestSearchAdmin):
 
     @admin.display(description="Body")
     def formatted_body(self, delivery: Delivery) -> SafeString:
-        """Return the body, indented. The headers of each request are shown with the attempts."""
         return format_json(json.loads(delivery.event.body))
 
     @admin.display(description="Event", ordering="event__type")
     def topic(self, delivery: Delivery) -> str:
-        """Return the name of the event's topic."""
         return delivery.event.type
 
     @admin.display(description="Next attempt", ordering="next_attempt_at")
     def next_attempt(self, delivery: Delivery) -> str:
-        """Return the time of the next attempt, with its day."""
         return when(delivery.next_attempt_at)
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, delivery: Delivery) -> str:
-        """Return the time of the event, with its day."""
         return when(delivery.created_at)
 
     @object_action(
         "Replay", icon="replay", question="Send this delivery again, with the same webhook-id?", when=is_replayable
     )
     def replay(self, request: HttpRequest, delivery: Delivery, form: ConfirmationForm) -> None:
-        """Send the delivery again, with a new retry schedule."""
         replay(delivery=delivery)
 
     @admin.action(description="Replay the selected deliveries", permissions=["change"])

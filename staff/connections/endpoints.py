@@ -41,8 +41,6 @@ HEALTH_FIELDS = [
 
 
 class EndpointForm(TenantForm):
-    """The form of an endpoint."""
-
     event_types = forms.MultipleChoiceField(
         required=False,
         choices=lambda: [(name, f"{name}: {topic.summary}") for name, topic in topics().items()],
@@ -62,8 +60,6 @@ class EndpointForm(TenantForm):
 
 
 class ReplayMissedForm(ConfirmationForm):
-    """The period and the event types of a replay."""
-
     since = forms.SplitDateTimeField(widget=UnfoldAdminSplitDateTimeWidget, validators=[validate_year])
     until = forms.SplitDateTimeField(
         required=False,
@@ -80,7 +76,7 @@ class ReplayMissedForm(ConfirmationForm):
 
     def __init__(self, *args: Any, subject: Endpoint, **kwargs: Any) -> None:
         super().__init__(*args, subject=subject, **kwargs)
-        # What was missed most likely began when the endpoint failed or was disabled.
+        # The endpoint has most likely missed events since it failed or was disabled.
         self.fields["since"].initial = subject.disabled_at or subject.failing_since
         types: Any = self.fields["types"]
         types.choices = [(name, name) for name in subject.event_types or topics() if name != TEST.name]
@@ -93,8 +89,6 @@ def show_secret(request: HttpRequest, endpoint: Endpoint, title: str, secret: st
 
 @admin.register(Endpoint)
 class EndpointAdmin(TenantAdmin):
-    """The list and the page of endpoints."""
-
     empty_text = "Add the URL of a system that should be notified about bookings and leads."
     area = Area.CONNECTIONS
     form = EndpointForm
@@ -115,12 +109,11 @@ class EndpointAdmin(TenantAdmin):
         js = ("webhooks/replays.js",)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the address from which the page refreshes its replays."""
         view = self.admin_site.admin_view(self.replays_view)
         return [path("<path:object_id>/replays/", view, name="webhooks_endpoint_replays"), *super().get_urls()]
 
     def replays_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Respond with the replays alone, for people who may view the endpoint."""
+        """Respond with the replays alone, with which the page refreshes itself."""
         endpoint = self.get_object(request, unquote(object_id))
         if endpoint is None or not self.has_view_permission(request, endpoint):
             raise Http404
@@ -128,7 +121,6 @@ class EndpointAdmin(TenantAdmin):
 
     @admin.display(description="Recent replays")
     def replays(self, endpoint: Endpoint) -> str:
-        """Render who requested the recent replays, and their progress."""
         recent = recent_replays(endpoint)
         context = {
             "recent": recent,
@@ -143,21 +135,18 @@ class EndpointAdmin(TenantAdmin):
         if change:
             change_endpoint(endpoint=obj, is_active=data["is_active"], **values)
             return
-        # The secret travels on `obj`, with which Django goes on, to `response_add`.
+        # `response_add` shows the secret.
         _, obj.secret = add_endpoint(organization=form.organization, id=obj.pk, **values)
 
     def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: str | None = None) -> HttpResponse:
-        """Show the new endpoint's secret, once."""
         return show_secret(request, obj, "The new endpoint's signing secret", obj.secret)
 
     @admin.display(description="Recent attempts")
     def recent_attempts(self, endpoint: Endpoint) -> str:
-        """Render success rate and latency over a day and a week, and the last attempts as a sparkline."""
         return render_health(endpoint)
 
     @admin.display(description="Pending replays")
     def pending_replays(self, endpoint: Endpoint) -> int:
-        """Return how many replayed deliveries wait. They are sent after new deliveries."""
         return count_pending_replays(endpoint)
 
     @object_action(
@@ -167,7 +156,6 @@ class EndpointAdmin(TenantAdmin):
         when=IS_ACTIVE,
     )
     def send_test(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> None:
-        """Send a test event. Its delivery shows what the receiver answered."""
         send_test(endpoint=endpoint, actor=staff_actor(current_user(request)))
 
     @object_action(
@@ -178,7 +166,6 @@ class EndpointAdmin(TenantAdmin):
         when=IS_ACTIVE,
     )
     def replay_missed(self, request: HttpRequest, endpoint: Endpoint, form: ReplayMissedForm) -> None:
-        """Replay what the endpoint missed in a period."""
         count = replay_since(endpoint=endpoint, actor=staff_actor(current_user(request)), **form.cleaned_data)
         messages.success(request, f"{count} deliver{pluralize(count, 'y,ies')} queued.")
 

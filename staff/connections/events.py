@@ -18,35 +18,27 @@ from webhooks.topics import topics
 
 
 class TopicFilter(DropdownFilter):
-    """A filter by the event's type, offering all topics."""
-
     title = "type"
     parameter_name = "type"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
-        """Offer every topic, also those without events yet."""
         return [(name, name) for name in topics()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
-        """Return the events of the selected topic, or all events."""
         return queryset.filter(type=self.value()) if self.value() else queryset
 
 
 class DeliveryInline(ReadOnlyInline):
-    """The deliveries of an event."""
-
     model = Delivery
     fields = ("endpoint", "state", "attempt_count", "last_error", "next_attempt_at", "finished_at", "link")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        """Load the event and the endpoint, which a delivery's name is made of, in the same query."""
+        # A delivery's name is made of both.
         return super().get_queryset(request).select_related("event", "endpoint")
 
 
 @admin.register(Event)
 class EventAdmin(NewestSearchAdmin):
-    """The list and the page of events. Events are never changed."""
-
     empty_text = "Every change to leads and appointments adds one."
     area = Area.MESSAGES
     can_add = can_change = False
@@ -65,7 +57,7 @@ class EventAdmin(NewestSearchAdmin):
     readonly_fields = ("formatted_body", "id")
 
     def get_inlines(self, request: HttpRequest, obj: Event | None) -> tuple[type[DeliveryInline], ...]:
-        """Show the deliveries to people who may view deliveries: more roles may view events."""
+        # More roles may view events than deliveries.
         deliveries = self.admin_site.get_model_admin(Delivery)
         return (DeliveryInline,) if deliveries.has_view_permission(request, obj) else ()
 

@@ -1,7 +1,6 @@
 """The health part of an endpoint's page: success rate, latency, and the last attempts."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.aggregates import Aggregate
@@ -31,7 +30,6 @@ class Percentile(Aggregate):
 
 
 def render_health(endpoint: Endpoint) -> str:
-    """Render the endpoint's statistics, and its last attempts as a sparkline."""
     rows = recent_attempts(endpoint)
     attempts = list(rows.order_by("-created_at", "-id")[:ATTEMPTS_SHOWN])[::-1]
     context = {
@@ -48,8 +46,8 @@ def render_health(endpoint: Endpoint) -> str:
 def recent_attempts(endpoint: Endpoint) -> QuerySet[Attempt]:
     """Return the endpoint's attempts among the newest of the organization, and those of its newest deliveries.
 
-    The former may be a retry of an old delivery, or have many pending ones after them; the latter are those of an
-    endpoint beside which others have many. No index has the attempts of an endpoint.
+    No index has the attempts of an endpoint. The former include retries of old deliveries; the latter are for an
+    endpoint among others with many attempts.
     """
     attempts = Attempt.objects.of(endpoint.organization).order_by()
     newest = attempts.order_by("-created_at")[:MAX_LOOKED_AT]
@@ -60,42 +58,28 @@ def recent_attempts(endpoint: Endpoint) -> QuerySet[Attempt]:
 
 
 def attempt_statistics(attempts: QuerySet[Attempt]) -> list[tuple[str, dict[str, int | str]]]:
-    """Return of each period before now its label, the number of attempts and, if any, success rate and latency (ms)."""
-    at = now()
-    values = attempts.filter(created_at__gte=at - max(PERIODS.values())).aggregate(
-        **{
-            f"{name}_{number}": aggregate
-            for number, period in enumerate(PERIODS.values())
-            for name, aggregate in aggregates(Q(created_at__gte=at - period)).items()
+    """Return each period's label, with the number of attempts and, if any, success rate and latency (ms)."""
+    at, aggregates = now(), {}
+    for number, length in enumerate(PERIODS.values()):
+        is_counted = Q(created_at__gte=at - length)
+        aggregates |= {
+            f"count_{number}": Count("pk", filter=is_counted),
+            f"succeeded_{number}": Count("pk", filter=is_counted & Q(error="")),
+            f"median_{number}": Percentile("duration_ms", share="0.5", filter=is_counted),
+            f"percentile_95_{number}": Percentile("duration_ms", share="0.95", filter=is_counted),
         }
-    )
-    return [
-        (label, shown_statistics({name: values[f"{name}_{number}"] for name in aggregates(Q())}))
-        for number, label in enumerate(PERIODS)
-    ]
-
-
-def aggregates(is_counted: Q) -> dict[str, Aggregate]:
-    """Return what is computed of the attempts that match."""
-    return {
-        "count": Count("pk", filter=is_counted),
-        "succeeded": Count("pk", filter=is_counted & Q(error="")),
-        "median_ms": Percentile("duration_ms", share="0.5", filter=is_counted),
-        "percentile_95_ms": Percentile("duration_ms", share="0.95", filter=is_counted),
-    }
-
-
-def shown_statistics(values: dict[str, Any]) -> dict[str, int | str]:
-    """Return a period's row of the table."""
-    if not values["count"]:
-        return {"count": 0}
-    return {
-        "count": values["count"],
-        # Rounded down, so that it reads 100 only if every attempt succeeded.
-        "success_percent": f"{int(1000 * values['succeeded'] / values['count']) / 10:g}",
-        "median_ms": round(values["median_ms"]),
-        "percentile_95_ms": round(values["percentile_95_ms"]),
-    }
+    values = attempts.filter(created_at__gte=at - max(PERIODS.values())).aggregate(**aggregates)
+    rows: list[tuple[str, dict[str, int | str]]] = []
+    for number, label in enumerate(PERIODS):
+        row: dict[str, int | str] = {"count": values[f"count_{number}"]}
+        if row["count"]:
+            # Rounded down, so that it reads 100 only if every attempt succeeded.
+            share = int(1000 * values[f"succeeded_{number}"] / values[f"count_{number}"])
+            row["success_percent"] = f"{share / 10:g}"
+            row["median_ms"] = round(values[f"median_{number}"])
+            row["percentile_95_ms"] = round(values[f"percentile_95_{number}"])
+        rows.append((label, row))
+    return rows
 
 
 def sparkline(attempts: list[Attempt]) -> list[dict[str, object]]:

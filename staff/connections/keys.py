@@ -26,8 +26,6 @@ OVERLAP_LABELS = {"now": "Immediately", "1h": "In 1 hour", "24h": "In 24 hours",
 
 
 class KeyForm(TenantForm):
-    """The form for a new key."""
-
     scopes = forms.MultipleChoiceField(
         choices=Scope.choices, initial=both_scopes, widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
@@ -41,7 +39,6 @@ class KeyForm(TenantForm):
         }
 
     def clean_expires_at(self) -> datetime | None:
-        """Return the time, which must be in the future."""
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if expires_at and expires_at <= now():
             raise forms.ValidationError("Enter a time in the future.")
@@ -49,8 +46,6 @@ class KeyForm(TenantForm):
 
 
 class RotationForm(ConfirmationForm):
-    """Asks when the old key stops working."""
-
     overlap = forms.ChoiceField(
         choices=[(name, OVERLAP_LABELS[name]) for name in OVERLAPS],
         initial="24h",
@@ -72,8 +67,6 @@ def show_key(request: HttpRequest, key: ApiKey, text: str) -> HttpResponse:
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(TenantAdmin):
-    """API keys of the user's organizations."""
-
     empty_text = "Add one for each system that sends opt-ins or bookings."
     area = Area.CONNECTIONS
     is_read_only = True
@@ -95,18 +88,16 @@ class ApiKeyAdmin(TenantAdmin):
 
     @admin.display(description="Key")
     def public_part(self, key: ApiKey) -> str:
-        """Return the part of the key that isn't secret."""
         return f"pb_{key.key_id}_…"
 
     @admin.display(description="State")
     def state(self, key: ApiKey) -> str:
-        """Return whether the key works, as one word."""
         if key.revoked_at:
             return "Revoked"
         return "Active" if key.is_live else "Expired"
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: KeyForm, change: bool) -> None:
-        """Issue the key. `obj`, with which Django goes on, gets its ids and its full text."""
+        """Issue the key. Copy ids and text to `obj`, which Django's admin and `response_add` use next."""
         if change:
             return
         data = form.cleaned_data
@@ -121,7 +112,6 @@ class ApiKeyAdmin(TenantAdmin):
         obj.pk, obj.key_id = key.pk, key.key_id
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        """Return the page that shows the full key, once."""
         return show_key(request, obj, obj.text)
 
     @object_action(

@@ -13,14 +13,14 @@ from notifications.models import Kind, MailPreference, Notification
 from notifications.services import set_muted_kinds
 from organizations.models import Membership
 from organizations.permissions import Area
-from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.actions import AnyPage, ConfirmationForm, object_action
 from staff.toolkit.base import format_json, state_label
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 
 
 class ChannelFilter(ChoicesDropdownFilter):
-    """A filter by the column `medium`, under the name that the pages use."""
+    """A filter by `medium`, which the pages call the channel."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -29,8 +29,6 @@ class ChannelFilter(ChoicesDropdownFilter):
 
 @admin.register(Notification)
 class NotificationAdmin(NewestSearchAdmin):
-    """The list and the page of notifications: what members were sent, and whether it was delivered."""
-
     empty_text = "Members are notified when one of their appointments is booked, moved or canceled."
     area = Area.MESSAGES
     can_add = can_change = False
@@ -59,18 +57,14 @@ class NotificationAdmin(NewestSearchAdmin):
 
     @admin.display(description="Channel", ordering="medium")
     def channel(self, notification: Notification) -> str:
-        """Return the name of the channel."""
         return notification.get_medium_display()
 
     @admin.display(description="Data")
     def formatted_context(self, notification: Notification) -> SafeString:
-        """Return the data that the message is rendered from, as indented JSON."""
         return format_json(notification.context)
 
 
 class EmailNotificationsForm(ConfirmationForm):
-    """The kinds of e-mails that a member gets."""
-
     kinds = forms.MultipleChoiceField(
         choices=Kind.choices, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="E-mails about"
     )
@@ -87,13 +81,10 @@ class EmailNotificationsForm(ConfirmationForm):
     question="Which notifications does the member get by e-mail?",
     form=EmailNotificationsForm,
 )
-def email_notifications(
-    page: Any, request: HttpRequest, member: Membership, form: EmailNotificationsForm
-) -> None:  # page: a MembershipAdmin, whose module imports this one
+def email_notifications(page: AnyPage, request: HttpRequest, member: Membership, form: EmailNotificationsForm) -> None:
     """Store the choice. Members make it themselves; managers can only switch off more for their team."""
     # Stored as the kinds switched off, so that a member gets new kinds until they choose otherwise.
-    wanted = set(form.cleaned_data["kinds"])
+    kinds = set(form.cleaned_data["kinds"])
     if not page.has_own_permission(request, member):
-        wanted &= set(form.initial["kinds"])
-    muted = [kind for kind in Kind.values if kind not in wanted]
-    set_muted_kinds(member=member, kinds=muted)
+        kinds &= set(form.initial["kinds"])
+    set_muted_kinds(member=member, kinds=[kind for kind in Kind.values if kind not in kinds])
