@@ -1,4 +1,4 @@
-"""The conditions by which appointments, leads and opt-ins are work for staff, or count in the numbers of `reports`.
+"""Conditions: which appointments, leads and opt-ins are work for staff, or count in the numbers of `reports`.
 
 The filters of the lists use the same conditions, so a number and the list that it links to can't differ.
 docs/staff.md defines each of them.
@@ -24,9 +24,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from appointments.models import Appointment
-from leads.models import Lead, TouchPointType
-from optins.models import OptIn
-from organizations.models import Organization
+from leads.models import TouchPointType
 from statuses.models import PAID_ROLES, StatusRole
 
 BOOKED_ROLES = [StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED]
@@ -44,8 +42,6 @@ ENDS_AT = ExpressionWrapper(
 
 
 class Result(TextChoices):
-    """The result of an appointment, in the reports' words."""
-
     SHOWN = "shown", "Shown"
     NO_SHOW = "no_show", "No-show"
     EXPECTED = "expected", "Shown or no-show"
@@ -143,22 +139,6 @@ def in_stage(stage: str, at: datetime) -> Q:
     """Return the condition that an opt-in has come this far: its lead has such a booking since."""
     booked = Appointment.unscoped.filter(lead=OuterRef("lead"), created_at__gte=OuterRef("created_at"))
     return Q(Exists(booked if stage == Stage.BOOKED else booked.filter(has_result(stage, at))))
-
-
-def due_follow_ups(
-    organization: Organization, member: UUID | None, statuses: Collection[UUID], end_of_day: datetime
-) -> QuerySet[Lead]:
-    """Return the leads to contact by the end of the day. `statuses` are the ids of the follow-up statuses."""
-    rows: QuerySet[Lead] = Lead.objects.of(organization).filter(follow_up_due(statuses, end_of_day))
-    return rows.filter(is_followed_by([member])) if member else rows
-
-
-def opt_ins_to_call(
-    organization: Organization, member: UUID | None, statuses: Collection[UUID], start: datetime
-) -> QuerySet[OptIn]:
-    """Return uncalled and unbooked opt-ins since `start`: of the member's leads and of those without setter."""
-    rows: QuerySet[OptIn] = OptIn.objects.of(organization).filter(not_called(statuses), created_at__gte=start)
-    return rows.filter(is_called_by([member])) if member else rows
 
 
 def is_called_by(members: Any) -> Q:  # noqa: ANN401  # as above

@@ -6,7 +6,7 @@ and not to the table.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple, TypeAlias
@@ -16,7 +16,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
 from django.db.models import Count, DateTimeField, F, Func, IntegerField, Q, QuerySet, Value
 
-from appointments.conditions import Result, has_result, takes_part
+from appointments.conditions import Result, has_result
 from appointments.models import Appointment
 from organizations.models import Organization
 
@@ -24,6 +24,7 @@ LATEST_MOVES = 500  # per status, for the median time
 MAX_GROUPS = 5_000  # that are read; beyond it there is one more. A campaign can have a name for each visitor.
 
 Key: TypeAlias = UUID | str | None  # of a group of rows
+OptIns: TypeAlias = dict[str, Any]  # the fields of `Numbers` about opt-ins
 
 
 @dataclass(frozen=True)
@@ -65,23 +66,6 @@ class Period:
 
 
 @dataclass(frozen=True)
-class Selection:
-    """The appointments of a report, of all times.
-
-    `member` limits them to those of a membership; `values` are ids by foreign key: host, setter, triager, event_type,
-    last_source.
-    """
-
-    organization: Organization
-    member: UUID | None = None
-    values: Mapping[str, UUID] | None = None
-
-    def appointments(self) -> QuerySet[Appointment]:
-        rows: QuerySet[Appointment] = Appointment.objects.of(self.organization).filter(**(self.values or {}))
-        return rows.filter(takes_part([self.member])) if self.member else rows
-
-
-@dataclass(frozen=True)
 class Numbers:
     """The counts of a day, of a group or of all. `opt_ins` is None where opt-ins don't belong to groups."""
 
@@ -117,15 +101,6 @@ class Numbers:
     def hours_to_booking(self) -> float | None:
         return None if self.time_to_booking is None else self.time_to_booking / timedelta(hours=1)
 
-    def with_opt_ins(self, other: "Numbers") -> "Numbers":
-        """Return these appointments and bookings with the other's opt-ins."""
-        return replace(
-            self,
-            opt_ins=other.opt_ins,
-            opt_ins_booked=other.opt_ins_booked,
-            time_to_booking=other.time_to_booking,
-        )
-
 
 def sum_appointments(numbers: Collection[Numbers]) -> Numbers:
     names = ("appointments", "shown", "no_show", "canceled", "won", "lost", "booked")
@@ -147,23 +122,20 @@ SELECT day, key, {sums} FROM ({groups}) AS groups GROUP BY GROUPING SETS ((day),
 
 
 def appointment_numbers(
-    selection: Selection, period: Period, at: datetime, *, by: str
+    appointments: QuerySet[Appointment], period: Period, at: datetime, *, by: str
 ) -> tuple[dict[date, Numbers], dict[Key, Numbers]]:
     """Count appointments by day and by a column (a foreign key's ids): those of the period, and those booked in it.
 
     Days without any are left out, and all but the largest groups.
     """
     results = [result for result in Result if result != Result.EXPECTED]
-    counts: dict[str, dict[str, Count]] = {
-        "schedule_time": {"appointments": Count("*")}
-        | {name: Count("pk", filter=has_result(name, at)) for name in results},
-        "created_at": {"booked": Count("*")},
-    }
+    counts = {str(name): Count("pk", filter=has_result(name, at)) for name in results}
+    counts_by_time = {"schedule_time": {"appointments": Count("*"), **counts}, "created_at": {"booked": Count("*")}}
     by_day: defaultdict[date, dict[str, Any]] = defaultdict(dict)
     by_key: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
     days = period.days
-    for column, aggregates in counts.items():
-        rows = selection.appointments().filter(period.contains(column)).order_by()
+    for column, aggregates in counts_by_time.items():
+        rows = appointments.filter(period.contains(column)).order_by()
         groups = rows.values(day=period.day_number(column), key=F(by)).annotate(**aggregates)
         sql, parameters = groups.query.sql_with_params()
         sums = ", ".join(f"sum({name})::integer" for name in aggregates)
@@ -214,10 +186,10 @@ FROM submitted
 def funnel(organization: Organization, period: Period, at: datetime) -> Numbers:
     """Count the opt-ins of the period by how far they have come."""
     parameters: dict[str, Any] = {"organization": organization.pk, "at": at, "start": period.start, "end": period.end}
+    names = ["opt_ins", "opt_ins_booked", "opt_ins_shown", "opt_ins_won", "time_to_booking"]
     with connection.cursor() as cursor:
         cursor.execute(FUNNEL, parameters)
-        opt_ins, booked, shown, won, median = cursor.fetchone()
-    return Numbers(opt_ins=opt_ins, opt_ins_booked=booked, opt_ins_shown=shown, opt_ins_won=won, time_to_booking=median)
+        return Numbers(**dict(zip(names, cursor.fetchone(), strict=True)))
 
 
 # As in `FUNNEL`, but without the bookings' outcomes, which would take half as long again.
@@ -245,7 +217,7 @@ LIMIT %(limit)s
 
 def opt_in_numbers(
     organization: Organization, period: Period, booked_by: datetime, *, by_campaign: bool
-) -> tuple[Numbers, dict[Key, Numbers]]:
+) -> tuple[OptIns, dict[Key, OptIns]]:
     """Count all opt-ins of the period, and by UTM campaign only if wanted. Bookings after `booked_by` don't count."""
     key, sets = ("grouping(campaign) = 1, campaign", "(), (campaign)") if by_campaign else ("true, NULL", "()")
     parameters: dict[str, Any] = {
@@ -258,11 +230,11 @@ def opt_in_numbers(
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL work_mem = '16MB'")  # 90 days of 500,000 a year are sorted in it, a third faster
         cursor.execute(OPT_INS.format(key=key, groups=sets), parameters)
-        (_, _, total), *groups = [
-            (is_total, campaign, Numbers(opt_ins=number, opt_ins_booked=booked, time_to_booking=median))
-            for is_total, campaign, number, booked, median in cursor.fetchall()
+        (_, total), *groups = [
+            (campaign, {"opt_ins": number, "opt_ins_booked": booked, "time_to_booking": median})
+            for _, campaign, number, booked, median in cursor.fetchall()
         ]
-    return total, {campaign: numbers for _, campaign, numbers in groups}
+    return total, dict(groups)
 
 
 # A lead that left a status several times counts once, with its latest stay. `LeftStatusFilter` finds the same leads.

@@ -7,11 +7,13 @@ from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import OuterRef, Prefetch, Subquery, TextField, Value
 from django.db.models.functions import Coalesce, Concat
 from django.utils.html import format_html
+from django.utils.text import capfirst
 
 from leads.models import Lead
 from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, QuestionAnswer
 from organizations.permissions import Area
 from staff.configuration.statuses import status_label
+from staff.labels import label
 from staff.leads.columns import contact
 from staff.leads.search import find_by_lead
 from staff.selections import HAS_APPOINTMENT, OPT_IN_VIEWS, MyOptInsFilter, StageFilter
@@ -24,6 +26,7 @@ from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.timeline import MAX_TEXT, Cursor, Detail, TimelineEntry, beginning, newest, shorten
 
 MAX_TIMELINE_ANSWERS = 10  # per opt-in
+TRAFFIC_LABELS = {name: capfirst(label(name.replace("_", " "))) for name in TRAFFIC_FIELDS}
 
 
 class QuestionAnswerInline(ReadOnlyInline):
@@ -97,7 +100,6 @@ class OptInAdmin(TenantAdmin):
 
     @admin.display(description="Booked?", boolean=True)
     def is_booked(self, opt_in: OptIn) -> bool:
-        """Return whether the lead has ever had an appointment."""
         return bool(opt_in.is_booked)  # type: ignore[attr-defined]  # annotated
 
     @admin.display(description="Submitted", ordering="created_at")
@@ -140,15 +142,11 @@ def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
             (answer.short_question, answer.short_answer or "–") for answer in row.first_answers[:MAX_TIMELINE_ANSWERS]
         ]
         values.append(("Form", row.provider_form_name))
-        values += [(traffic_label(name), getattr(row, f"short_{name}")) for name in TRAFFIC_FIELDS]
-        details = [Detail(shorten(label), shorten(value)) for label, value in values if value]
+        values += [(TRAFFIC_LABELS[name], getattr(row, f"short_{name}")) for name in TRAFFIC_FIELDS]
+        details = [Detail(shorten(name), shorten(value)) for name, value in values if value]
         is_cut = any(len(text) > MAX_TEXT for pair in values for text in pair if text)
         if is_cut or len(row.first_answers) > MAX_TIMELINE_ANSWERS:
             link = format_html('<a href="{}">Open the opt-in to read all answers</a>', row_url(row))
             details.append(Detail("More", link))
         text = f"Opt-in: {row.get_source_display()}"
         yield TimelineEntry(row.created_at, row.pk, "opt_ins", text, details=details, url=row_url(row))
-
-
-def traffic_label(name: str) -> str:
-    return f"UTM {name[4:]}" if name.startswith("utm_") else name.replace("_", " ").capitalize()

@@ -17,26 +17,13 @@ from django.urls import reverse
 
 from appointments import reports
 from appointments.reports import Key, Numbers
-from staff.figures.page import BY, Figure, HomePage, read_page
-from staff.figures.tables import (
-    BOOKED,
-    CHARTS,
-    HOURS_TO_BOOKING,
-    MAX_GROUPS,
-    OPT_INS,
-    RESULTS,
-    Table,
-    days_table,
-    figures,
-    group_filters,
-    group_names,
-    switches,
-)
+from staff.figures import tables
+from staff.figures.page import BY, Figure, FiguresPage, read_page
 from staff.toolkit.export import Cell, download, write_csv
 
 CAMPAIGN = "utm_campaign"
 REPORT_BY = {**BY, CAMPAIGN: "Campaign"}
-COLUMNS = [OPT_INS, BOOKED, *RESULTS, HOURS_TO_BOOKING]
+COLUMNS = [tables.OPT_INS, tables.BOOKED, *tables.RESULTS, tables.HOURS_TO_BOOKING]
 MAX_LINKED_NAME = 200  # characters; the name of a campaign can have thousands, too many for an address
 
 
@@ -67,48 +54,46 @@ def reports_page(request: HttpRequest, *, is_csv: bool = False) -> HttpResponseB
     rows, total = compare(page, report, before), Row(None, report.total, before.total)
     if is_csv and rows is not None:
         return csv_file(page, rows, total)
-    shown = (rows or [])[:MAX_GROUPS]
-    names = group_names(page, [row.key for row in shown])
-    cells = [(names[row.key], compared_figures(page, row, group_filters(page, row.key))) for row in shown]
+    shown = (rows or [])[: tables.MAX_GROUPS]
+    names = tables.group_names(page, [row.key for row in shown])
+    cells = [(names[row.key], compared_figures(page, row, tables.group_filters(page, row.key))) for row in shown]
     empty = "No appointment in these days or the days before. Choose other days above."
     if rows is None:
         empty = f"There are more than {reports.MAX_GROUPS:,} groups. Choose fewer days, or another grouping."
     context |= {
         "page": page,
         "before": page.period.before,
-        **switches(page, REPORT_BY),
+        **tables.switches(page, REPORT_BY),
         "by_label": REPORT_BY[page.by],
-        "charts": days_table(page, CHARTS, report.by_day, report.total).charts,
-        "groups": Table(REPORT_BY[page.by], COLUMNS, cells, compared_figures(page, total, {}), empty),
+        "charts": tables.days_table(page, tables.CHARTS, report.by_day, report.total).charts,
+        "groups": tables.Table(REPORT_BY[page.by], COLUMNS, cells, compared_figures(page, total, {}), empty),
         "more": len(rows or []) - len(shown),
         "csv_url": "" if rows is None else reverse("admin:reports_csv") + page.url(),
     }
     return TemplateResponse(request, "admin/reports.html", context)
 
 
-def read_report(page: HomePage, booked_by: datetime) -> Report:
+def read_report(page: FiguresPage, booked_by: datetime) -> Report:
     """Count the period of the page. `booked_by` is the time until which opt-ins could book."""
-    by_day, groups = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
+    by_day, groups = reports.appointment_numbers(page.appointments(), page.period, page.at, by=page.by)
     opt_ins, opt_ins_by_campaign = reports.opt_in_numbers(
         page.organization, page.period, booked_by, by_campaign=page.by == CAMPAIGN
     )
     if page.by == CAMPAIGN:
-        none = nothing(page)
         keys = {*groups, *opt_ins_by_campaign}
-        groups = {key: groups.get(key, none).with_opt_ins(opt_ins_by_campaign.get(key, none)) for key in keys}
-    return Report(groups, reports.sum_appointments(by_day.values()).with_opt_ins(opt_ins), by_day)
+        groups = {
+            key: replace(groups.get(key, Numbers()), **opt_ins_by_campaign.get(key, {"opt_ins": 0})) for key in keys
+        }
+    return Report(groups, replace(reports.sum_appointments(by_day.values()), **opt_ins), by_day)
 
 
-def nothing(page: HomePage) -> Numbers:
-    """Return the numbers of a group without rows. Of those that the page offers, only campaigns have opt-ins."""
-    return Numbers(opt_ins=0 if page.by == CAMPAIGN else None)
-
-
-def compare(page: HomePage, report: Report, before: Report) -> list[Row] | None:
+def compare(page: FiguresPage, report: Report, before: Report) -> list[Row] | None:
     """Return the groups of both periods, the most bookings first; None if there are too many to read them all."""
     if max(len(report.groups), len(before.groups)) > reports.MAX_GROUPS:
         return None
-    none, keys = nothing(page), sorted({*report.groups, *before.groups}, key=str)
+    # Of all groups, only campaigns have opt-ins.
+    none = Numbers(opt_ins=0 if page.by == CAMPAIGN else None)
+    keys = sorted({*report.groups, *before.groups}, key=str)
     rows = [Row(key, report.groups.get(key, none), before.groups.get(key, none)) for key in keys]
     return sorted(rows, key=lambda row: (size(row.numbers), size(row.before)), reverse=True)
 
@@ -117,12 +102,12 @@ def size(numbers: Numbers) -> tuple[int, int, int]:
     return numbers.booked, numbers.appointments, numbers.opt_ins or 0
 
 
-def compared_figures(page: HomePage, row: Row, group: dict[str, object]) -> Sequence[Figure]:
+def compared_figures(page: FiguresPage, row: Row, group: dict[str, object]) -> Sequence[Figure]:
     """Return the figures of a group, or of all, with their changes since the period before."""
     is_linked = len(str(group.get(f"{CAMPAIGN}__exact", ""))) <= MAX_LINKED_NAME
     return [
         replace(figure, url=figure.url if is_linked else "", change=change(figure, getattr(row.before, column.name)))
-        for column, figure in zip(COLUMNS, figures(page, COLUMNS, row.numbers, group), strict=True)
+        for column, figure in zip(COLUMNS, tables.figures(page, COLUMNS, row.numbers, group), strict=True)
     ]
 
 
@@ -139,9 +124,9 @@ def change(figure: Figure, before: float | None) -> str:
     return f"{difference:+,.{digits}f}{unit}".replace("-", "−") if difference else "±0"
 
 
-def csv_file(page: HomePage, rows: list[Row], total: Row) -> FileResponse:
+def csv_file(page: FiguresPage, rows: list[Row], total: Row) -> FileResponse:
     """Return the table with all groups as CSV: each value beside that of the period before."""
-    names = group_names(page, [row.key for row in rows])
+    names = tables.group_names(page, [row.key for row in rows])
     header = [REPORT_BY[page.by], *(f"{column.label}{when}" for column in COLUMNS for when in ("", ", before"))]
     file = TemporaryFile()  # noqa: SIM115  # the response closes it
     write_csv(file, "Report", header, csv_rows([*((names[row.key], row) for row in rows), ("All", total)]))

@@ -34,7 +34,7 @@ MAX_FOUND = 1_000  # leads, among which the nearest are shown; a few letters may
 
 
 class Result(NamedTuple):
-    """A link to a row or a page. `below` has the smaller texts under its title, of which some may be empty."""
+    """A link to a row or a page. `below` has the smaller texts under its title; some may be empty."""
 
     url: str
     title: str

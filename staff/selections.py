@@ -140,7 +140,6 @@ class LeftStatusFilter(ChoiceFilter):
         return [self.parameter_name, *self.days]
 
     def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
-        """Return all statuses, because leads may also have left one that isn't on the lead board any more."""
         statuses = filter_by_role(request, ALL_ROLES, Status.unscoped.all())
         return [(str(status.pk), str(status)) for status in statuses]
 

@@ -24,7 +24,6 @@ class PipelineAdminSite(UnfoldAdminSite):
     empty_value_display = "–"
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user is an operator, or has a role in an active organization."""
         # Roles are read on every request, so that a removed member loses access at once, not when the session ends.
         return request.user.is_active and (request.user.is_superuser or bool(roles_by_organization(request)))
 

@@ -74,7 +74,6 @@ class UserAdmin(ServiceAdmin):
         return [self.profile, self.access] if is_operator(request) else [self.profile]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
-        """Return the fields that the user may not change: their own access, and e-mails unless they are an operator."""
         if not is_operator(request):
             return ("email",)
         own_access = ("is_active", "is_superuser") if obj == request.user else ()

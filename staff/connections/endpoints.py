@@ -96,6 +96,7 @@ class EndpointAdmin(TenantAdmin):
     list_filter = ("is_active",)
     search_fields = ("url", "description")
     actions_detail = ("send_test", "replay_missed", "rotate_secret")
+    recent_attempts = staticmethod(render_health)
     readonly_fields = ("recent_attempts", "replays", *(name for group in HEALTH_FIELDS for name in group))
 
     add_fieldsets = ((None, {"fields": ["url", "description", "event_types"]}),)
@@ -140,10 +141,6 @@ class EndpointAdmin(TenantAdmin):
 
     def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: str | None = None) -> HttpResponse:
         return show_secret(request, obj, "The new endpoint's signing secret", obj.secret)
-
-    @admin.display(description="Recent attempts")
-    def recent_attempts(self, endpoint: Endpoint) -> str:
-        return render_health(endpoint)
 
     @admin.display(description="Pending replays")
     def pending_replays(self, endpoint: Endpoint) -> int:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.db.models.aggregates import Aggregate
 from django.db.models.fields import FloatField
@@ -29,6 +30,7 @@ class Percentile(Aggregate):
     output_field = FloatField()
 
 
+@admin.display(description="Recent attempts")
 def render_health(endpoint: Endpoint) -> str:
     rows = recent_attempts(endpoint)
     attempts = list(rows.order_by("-created_at", "-id")[:ATTEMPTS_SHOWN])[::-1]
@@ -59,7 +61,8 @@ def recent_attempts(endpoint: Endpoint) -> QuerySet[Attempt]:
 
 def attempt_statistics(attempts: QuerySet[Attempt]) -> list[tuple[str, dict[str, int | str]]]:
     """Return each period's label, with the number of attempts and, if any, success rate and latency (ms)."""
-    at, aggregates = now(), {}
+    at = now()
+    aggregates: dict[str, Aggregate] = {}
     for number, length in enumerate(PERIODS.values()):
         is_counted = Q(created_at__gte=at - length)
         aggregates |= {

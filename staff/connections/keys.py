@@ -100,15 +100,8 @@ class ApiKeyAdmin(TenantAdmin):
         """Issue the key. Copy ids and text to `obj`, which Django's admin and `response_add` use next."""
         if change:
             return
-        data = form.cleaned_data
-        key, obj.text = issue_key(
-            organization=form.organization,
-            name=data["name"],
-            scopes=data["scopes"],
-            expires_at=data["expires_at"],
-            created_by=current_user(request),
-            id=obj.pk,
-        )
+        values = {name: form.cleaned_data[name] for name in ("name", "scopes", "expires_at")}
+        key, obj.text = issue_key(organization=form.organization, created_by=current_user(request), id=obj.pk, **values)
         obj.pk, obj.key_id = key.pk, key.key_id
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""What a page of figures is about, as its address says, and the addresses of the lists that its figures link to."""
+"""A page of figures: the organization, the period and the filters of its address, and the lists that it links to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,18 +8,19 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.core.exceptions import BadRequest
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 
+from appointments.conditions import takes_part
 from appointments.models import Appointment
-from appointments.reports import Period, Selection
+from appointments.reports import Period
 from foundation.api.fields import YEARS
 from foundation.db.timestamps import now
 from organizations.models import MemberRole, Membership, Organization
-from organizations.permissions import PERMISSIONS, Area, current_user, has_role, organizations_with_role
+from organizations.permissions import PERMISSIONS, Area, current_user, organizations_with_role
 from staff.toolkit.tenant import has_several_organizations
 
 T = TypeVar("T")
@@ -33,29 +34,22 @@ BY = {"host": "Closer", "setter": "Setter", "triager": "Triager", "last_source":
 
 @dataclass(frozen=True)
 class Figure:
-    """A number on the page: its text, the address of the list with its rows, and how many rows those are.
-
-    `change` says how much it differs from that of the period before, where the page compares.
-    """
-
     text: str
-    url: str = ""
-    rows: int = 0
-    value: float | None = 0
+    url: str = ""  # of the list with its rows
+    rows: int = 0  # of the list
+    value: float | None = None
     is_rate: bool = False
-    change: str = ""
+    change: str = ""  # since the period before, where the page compares
 
 
 class Choice(NamedTuple):
-    """A link of a switch, or an option of a select."""
-
     label: str
     value: str
     is_chosen: bool
 
 
 @dataclass(frozen=True)
-class HomePage:
+class FiguresPage:
     request: HttpRequest
     organization: Organization
     organizations: list[Organization]
@@ -77,14 +71,10 @@ class HomePage:
         day = timezone.localdate(self.at)
         return Period(day, day, self.period.zone)
 
-    @property
-    def soon(self) -> datetime:
-        """The page says how long it is until an appointment before this time."""
-        return self.at + timedelta(hours=2)
-
-    @property
-    def selection(self) -> Selection:
-        return Selection(self.organization, self.member_id, self.narrowing)
+    def appointments(self, **values: UUID) -> QuerySet[Appointment]:
+        """Return the organization's appointments with these values, or the user's own if the page shows only those."""
+        rows: QuerySet[Appointment] = Appointment.objects.of(self.organization).filter(**values)
+        return rows.filter(takes_part([self.member_id])) if self.member_id else rows
 
     def list_url(self, model: type[Model], **parameters: object) -> str:
         """Return the address of a model's list with these filters, for the organization of the page."""
@@ -96,12 +86,6 @@ class HomePage:
     def add_url(self, model: type[Model]) -> str:
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
         return f"{url}?{urlencode({'organization': self.organization.pk})}"
-
-    @property
-    def booking_url(self) -> str:
-        """The form for a new appointment, or nothing for people who may not book."""
-        may_book = has_role(self.request, PERMISSIONS[Area.WORK].add, self.organization.pk)
-        return self.add_url(Appointment) if may_book else ""
 
     @property
     def mine(self) -> dict[str, str]:
@@ -131,12 +115,12 @@ class HomePage:
         return bool(self.request.GET.get("from"))
 
     @property
-    def kept_parameters(self) -> list[tuple[str, str]]:
-        """The parameters that a form for another period keeps."""
+    def form_parameters(self) -> list[tuple[str, str]]:
+        """Parameters that the form for another period repeats."""
         return [(name, value) for name in ("organization", "who", "by") if (value := self.request.GET.get(name))]
 
 
-def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> HomePage | None:
+def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> FiguresPage | None:
     """Return what the address asks for, or None without an organization. Raises BadRequest for unknown values.
 
     `by` has what the numbers can be grouped by.
@@ -152,7 +136,7 @@ def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> HomePage | No
     is_seller = member is not None and member.role in (MemberRole.CLOSER, MemberRole.SETTER)
     is_mine = read_choice(request, "who", {"mine": True, "team": False}, is_seller) and member is not None
     period, problem = read_period(request)
-    return HomePage(
+    return FiguresPage(
         request=request,
         organization=organization,
         organizations=organizations,
@@ -200,7 +184,6 @@ def read_period(request: HttpRequest) -> tuple[Period, str]:
 
 
 def read_day(text: str) -> date | None:
-    """Return the day that a text such as 2027-01-31 means, or None."""
     try:
         day = parse_date(text)
     except ValueError:

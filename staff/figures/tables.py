@@ -17,7 +17,7 @@ from appointments.reports import Key, Numbers, Period, StatusTime
 from leads.models import Source
 from optins.models import OptIn
 from organizations.models import Membership
-from staff.figures.page import BY, DAYS, Choice, Figure, HomePage
+from staff.figures.page import BY, DAYS, Choice, Figure, FiguresPage
 
 MAX_OPTIONS = 500  # of a select
 MAX_GROUPS = 50  # rows of a table
@@ -46,12 +46,12 @@ class Column(NamedTuple):
     is_rate: bool = False
 
     def figure(
-        self, page: HomePage, numbers: Numbers | StatusTime, period: Period, group: Mapping[str, object]
+        self, page: FiguresPage, numbers: Numbers | StatusTime, period: Period, group: Mapping[str, object]
     ) -> Figure:
         """Return the figure of a row of the period. Zero has no link."""
         value: float | None = getattr(numbers, self.name)
         if value is None:
-            return Figure("–", value=None, is_rate=self.is_rate)
+            return Figure("–", is_rate=self.is_rate)
         rows: int = getattr(numbers, self.rows or self.name)
         text = f"{100 * value:.0f} %" if self.is_rate else f"{value:,.1f}" if self.rows else f"{value:,}"
         days = {f"{self.time}_from": period.first, f"{self.time}_to": period.last}
@@ -129,13 +129,13 @@ def chart(title: str, values: list[tuple[str, Figure]], total: Figure) -> Chart:
 
 
 def figures(
-    page: HomePage, columns: Sequence[Column], numbers: Numbers, group: Mapping[str, object] | None = None
+    page: FiguresPage, columns: Sequence[Column], numbers: Numbers, group: Mapping[str, object] | None = None
 ) -> list[Figure]:
     """Return a row of the page's period, of all or of the group with these filters."""
     return [column.figure(page, numbers, page.period, group or {}) for column in columns]
 
 
-def days_table(page: HomePage, columns: Sequence[Column], by_day: Mapping[date, Numbers], total: Numbers) -> Table:
+def days_table(page: FiguresPage, columns: Sequence[Column], by_day: Mapping[date, Numbers], total: Numbers) -> Table:
     rows = []
     for day in page.period.days:
         period, numbers = Period(day, day, page.period.zone), by_day.get(day, Numbers())
@@ -143,25 +143,25 @@ def days_table(page: HomePage, columns: Sequence[Column], by_day: Mapping[date, 
     return Table("Day", columns, rows, figures(page, columns, total))
 
 
-def group_names(page: HomePage, keys: Sequence[Key]) -> dict[Key, str]:
+def group_names(page: FiguresPage, keys: Sequence[Key]) -> dict[Key, str]:
     if page.by not in MODELS:
         return {key: "None" if key is None else str(key) for key in keys}
     rows = named_rows(page, MODELS[page.by]).in_bulk([id for id in keys if id])
     return {id: str(rows[id]) if id else "None" for id in keys}
 
 
-def group_filters(page: HomePage, key: Key) -> dict[str, object]:
+def group_filters(page: FiguresPage, key: Key) -> dict[str, object]:
     if key is None:
         return {f"{page.by}__isnull": True}
     return {f"{page.by}__id__exact" if page.by in MODELS else f"{page.by}__exact": key}
 
 
-def named_rows(page: HomePage, model: Any) -> Any:  # rows of any of `MODELS`
+def named_rows(page: FiguresPage, model: Any) -> Any:  # rows of any of `MODELS`
     rows = model.objects.of(page.organization)
     return rows.select_related("user") if model is Membership else rows
 
 
-def switches(page: HomePage, by: Mapping[str, str]) -> dict[str, object]:
+def switches(page: FiguresPage, by: Mapping[str, str]) -> dict[str, object]:
     """Return the links to periods that end today, and to what the table can be grouped by."""
     length, is_until_today = len(page.period.days), page.period.last == page.today.last
     return {
@@ -173,7 +173,7 @@ def switches(page: HomePage, by: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def selects(page: HomePage) -> list[tuple[str, str, list[Choice]]]:
+def selects(page: FiguresPage) -> list[tuple[str, str, list[Choice]]]:
     """Return what the appointments can be narrowed by: each label and name with its options."""
     rows = {
         model: [(str(row.pk), str(row)) for row in named_rows(page, model)[:MAX_OPTIONS]]

@@ -8,62 +8,50 @@ from appointments.conditions import Stage
 from leads.models import Lead
 from optins.models import OptIn
 from staff.configuration.statuses import status_label
-from staff.figures.page import BY, Figure, HomePage
-from staff.figures.tables import (
-    APPOINTMENTS,
-    BOOKED,
-    MAX_GROUPS,
-    OPT_INS,
-    RESULTS,
-    Column,
-    Table,
-    days_table,
-    figures,
-    group_filters,
-    group_names,
-    selects,
-    switches,
-)
+from staff.figures import tables
+from staff.figures.page import BY, Figure, FiguresPage
 from statuses.models import Status
 
-COLUMNS = [APPOINTMENTS, *RESULTS]
+COLUMNS = [tables.APPOINTMENTS, *tables.RESULTS]
 FUNNEL = [
-    OPT_INS,
+    tables.OPT_INS,
     *(
-        Column(str(stage.label), f"opt_ins_{stage.value}", {"stage": stage.value}, OptIn, "created_at")
+        tables.Column(str(stage.label), f"opt_ins_{stage.value}", {"stage": stage.value}, OptIn, "created_at")
         for stage in (Stage.BOOKED, Stage.SHOWN, Stage.WON)
     ),
 ]
-LEFT_STATUS = Column("Leads that left it", "leads", model=Lead, time="left")
+LEFT_STATUS = tables.Column("Leads that left it", "leads", model=Lead, time="left")
 
 
-def numbers_context(page: HomePage) -> dict[str, object]:
+def numbers_context(page: FiguresPage) -> dict[str, object]:
     """Return the numbers of the chosen period, with what they can be narrowed by."""
-    by_day, by_group = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
+    by_day, by_group = reports.appointment_numbers(
+        page.appointments(**page.narrowing), page.period, page.at, by=page.by
+    )
     total = reports.sum_appointments(by_day.values())
     # Also groups with bookings only have been counted.
     groups = {key: numbers for key, numbers in by_group.items() if numbers.appointments}
-    keys = sorted(groups, key=lambda key: (-groups[key].appointments, str(key)))[:MAX_GROUPS]
-    names = group_names(page, keys)
-    rows = [(names[key], figures(page, COLUMNS, groups[key], group_filters(page, key))) for key in keys]
-    days = days_table(page, [BOOKED, *COLUMNS], by_day, total)
+    keys = sorted(groups, key=lambda key: (-groups[key].appointments, str(key)))[: tables.MAX_GROUPS]
+    names = tables.group_names(page, keys)
+    rows = [(names[key], tables.figures(page, COLUMNS, groups[key], tables.group_filters(page, key))) for key in keys]
+    days = tables.days_table(page, [tables.BOOKED, *COLUMNS], by_day, total)
     return {
-        **switches(page, BY),
-        "selects": selects(page),
+        **tables.switches(page, BY),
+        "selects": tables.selects(page),
         "by_label": BY[page.by],
         "days": days,
         "charts": days.charts,
-        "groups": Table(BY[page.by], COLUMNS, rows, figures(page, COLUMNS, total)),
+        "groups": tables.Table(BY[page.by], COLUMNS, rows, tables.figures(page, COLUMNS, total)),
         "more": len(groups) - len(keys),
         **funnel_context(page),
         "status_times": status_times(page),
     }
 
 
-def funnel_context(page: HomePage) -> dict[str, object]:
+def funnel_context(page: FiguresPage) -> dict[str, object]:
     """Return the stages of the period's opt-ins with their share of all, and the median time to the booking."""
     numbers = reports.funnel(page.organization, page.period, page.at)
-    stages = figures(page, FUNNEL, numbers)
+    stages = tables.figures(page, FUNNEL, numbers)
     median, booked = numbers.time_to_booking, stages[1]
     return {
         "funnel": [
@@ -74,7 +62,7 @@ def funnel_context(page: HomePage) -> dict[str, object]:
     }
 
 
-def status_times(page: HomePage) -> Table:
+def status_times(page: FiguresPage) -> tables.Table:
     """Return the median time in each status that leads left in the period, and how many leads."""
     times = reports.times_in_status(page.organization, page.period)
     statuses: dict[UUID, Status] = Status.objects.of(page.organization).in_bulk([row.status_id for row in times])
@@ -82,7 +70,7 @@ def status_times(page: HomePage) -> Table:
     for row in times:
         leads = LEFT_STATUS.figure(page, row, page.period, {"left_status": row.status_id})
         rows.append((str(status_label(statuses[row.status_id])), [Figure(duration(row.median)), leads]))
-    return Table("Status", [Column("Median", "median"), LEFT_STATUS], rows)
+    return tables.Table("Status", [tables.Column("Median", "median"), LEFT_STATUS], rows)
 
 
 def duration(time: timedelta) -> str:

@@ -9,7 +9,7 @@ from django.db.models import Exists, F, Model, OuterRef
 from appointments.models import Appointment, EventType
 from organizations.models import ApiKey, Invitation, Membership, Organization
 from organizations.permissions import PERMISSIONS, has_role
-from staff.figures.page import HomePage
+from staff.figures.page import FiguresPage
 from statuses.models import Status
 from webhooks.models import Endpoint
 
@@ -31,7 +31,7 @@ STEPS: list[tuple[str, type[Model], str]] = [
 ]
 
 
-def setup_steps(page: HomePage) -> list[Step]:
+def setup_steps(page: FiguresPage) -> list[Step]:
     """Return the steps that the user may take, or none once the organization has an appointment."""
     own = {model: model.objects.of(OuterRef("pk")) for _, model, _ in STEPS}  # type: ignore[attr-defined]
     own[Status] = own[Status].filter(updated_at__gt=F("created_at") + timedelta(minutes=1))

@@ -12,10 +12,11 @@ from django.db.models.functions import Coalesce
 
 from appointments import conditions
 from appointments.models import Appointment
-from appointments.reports import Period, Selection
+from appointments.reports import Period
 from leads.models import Lead
 from optins.models import OptIn
-from staff.figures.page import Figure, HomePage
+from organizations.permissions import PERMISSIONS, Area, has_role
+from staff.figures.page import Figure, FiguresPage
 from staff.toolkit.actions import row_url
 from statuses.models import Board, Status, StatusRole
 
@@ -38,20 +39,26 @@ class WorkList:
     with_buttons: Collection[UUID]  # the rows that the user may change
 
 
-def work_context(page: HomePage) -> dict[str, object]:
+def work_context(page: FiguresPage) -> dict[str, object]:
     """Return the lists of what the user, or the team, has to do, and the next appointment after today."""
     statuses = list(Status.objects.of(page.organization))
-    appointments = Selection(page.organization, page.member_id).appointments()
+    appointments = page.appointments()
     lists = [
         *appointment_lists(page, appointments, statuses),
         follow_up_list(page, statuses),
         opt_in_list(page, statuses),
     ]
     upcoming = conditions.still_to_come(appointments.filter(schedule_time__gte=page.today.end), page.at)
-    return {"lists": lists, "next": upcoming.select_related("lead").order_by("schedule_time", "id").first()}
+    return {
+        "lists": lists,
+        "next": upcoming.select_related("lead").order_by("schedule_time", "id").first(),
+        "soon": page.at + timedelta(hours=2),  # until then, an appointment says how long it is until it begins
+        "may_book": has_role(page.request, PERMISSIONS[Area.WORK].add, page.organization.pk),
+        "booking_url": page.add_url(Appointment),
+    }
 
 
-def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: list[Status]) -> list[WorkList]:
+def appointment_lists(page: FiguresPage, rows: QuerySet[Appointment], statuses: list[Status]) -> list[WorkList]:
     tomorrow = page.today.last + timedelta(days=1)
     days = {"today": page.today, "tomorrow": Period(tomorrow, tomorrow, page.period.zone)}
     related = ("lead", "event_type", "host__user", "outcome")
@@ -79,12 +86,13 @@ def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: lis
     return [*lists, without_outcome]
 
 
-def follow_up_list(page: HomePage, statuses: list[Status]) -> WorkList:
-    follow_up_statuses = status_ids(statuses, StatusRole.FOLLOW_UP)
+def follow_up_list(page: FiguresPage, statuses: list[Status]) -> WorkList:
+    due = conditions.follow_up_due(status_ids(statuses, StatusRole.FOLLOW_UP), page.today.end)
+    rows = Lead.objects.of(page.organization).filter(due)
     return work_list(
         page,
         ("follow_ups", "Follow-ups due", "No follow-up is due today."),
-        conditions.due_follow_ups(page.organization, page.member_id, follow_up_statuses, page.today.end),
+        rows.filter(conditions.is_followed_by([page.member_id])) if page.member_id else rows,
         page.list_url(Lead, work="follow_up", **page.mine),
         order=(Coalesce("next_step_at", "next_touch_point_at"), "-created_at", "-id"),
         related=("status", "setter__user"),
@@ -92,14 +100,16 @@ def follow_up_list(page: HomePage, statuses: list[Status]) -> WorkList:
     )
 
 
-def opt_in_list(page: HomePage, statuses: list[Status]) -> WorkList:
+def opt_in_list(page: FiguresPage, statuses: list[Status]) -> WorkList:
     first = page.today.last - timedelta(days=DAYS_TO_CALL)
     start = Period(first, first, page.period.zone).start
+    not_called = conditions.not_called(status_ids(statuses, StatusRole.NEW_LEAD))
+    rows = OptIn.objects.of(page.organization).filter(not_called, created_at__gte=start)
     empty = f"Everybody who opted in during the last {DAYS_TO_CALL} days was called or has booked."
     return work_list(
         page,
         ("opt_ins", "Opt-ins not called yet", empty),
-        conditions.opt_ins_to_call(page.organization, page.member_id, status_ids(statuses, StatusRole.NEW_LEAD), start),
+        rows.filter(conditions.is_called_by([page.member_id])) if page.member_id else rows,
         page.list_url(OptIn, stage="not_called", created_at_from=first, **page.mine),
         order=("-created_at", "-id"),
         related=("lead", "lead__setter__user"),
@@ -107,7 +117,7 @@ def opt_in_list(page: HomePage, statuses: list[Status]) -> WorkList:
 
 
 def work_list(
-    page: HomePage,
+    page: FiguresPage,
     texts: tuple[str, str, str],
     rows: QuerySet[Any],
     url: str,
