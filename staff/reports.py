@@ -65,7 +65,7 @@ def reports_page(request: HttpRequest, *, is_csv: bool = False) -> HttpResponseB
         "before": page.period.before,
         **tables.switches(page, REPORT_BY),
         "by_label": REPORT_BY[page.by],
-        "charts": tables.days_table(page, tables.CHARTS, report.by_day, report.total).charts,
+        "charts": tables.charts(tables.days_table(page, tables.CHARTS, report.by_day, report.total)),
         "groups": tables.Table(REPORT_BY[page.by], COLUMNS, cells, compared_figures(page, total, {}), empty),
         "more": len(rows or []) - len(shown),
         "csv_url": "" if rows is None else reverse("admin:reports_csv") + page.url(),

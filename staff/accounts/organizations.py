@@ -112,10 +112,7 @@ class OrganizationAdmin(ServiceAdmin):
         return bool(organization.slack_url)
 
     @object_action(
-        "Connect Slack",
-        icon="forum",
-        question="Appointments are also posted to this Slack webhook.",
-        form=SlackForm,
+        "Connect Slack", icon="forum", question="Appointments are also posted to this Slack webhook.", form=SlackForm
     )
     def connect_slack(self, request: HttpRequest, organization: Organization, form: SlackForm) -> None:
         change_organization(organization=organization, slack_url=form.cleaned_data["url"])

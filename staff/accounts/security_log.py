@@ -21,13 +21,7 @@ class SecurityEventAdmin(ServiceAdmin):
     list_filter = (("kind", ChoicesDropdownFilter), ("created_at", DayRangeFilter))
     search_fields = ("user__email", "address", "details")
     search_help_text = "E-mail of the account, address or details"
-    fields = (
-        ("created_at", "kind"),
-        ("user", "actor"),
-        "details",
-        ("address", "user_agent"),
-        "organization",
-    )
+    fields = (("created_at", "kind"), ("user", "actor"), "details", ("address", "user_agent"), "organization")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SecurityEvent]:
         rows: QuerySet[SecurityEvent] = super().get_queryset(request)

@@ -25,26 +25,13 @@ class AttemptInline(ReadOnlyInline):
     fields = ("created_at", "status_code", "error", "duration_ms", "response", "request_head", "is_stale")
 
 
-def is_replayable(delivery: Delivery) -> bool:
-    """Return whether to offer the replay: the delivery was attempted at least once, or has ended."""
-    return delivery.state != State.PENDING or delivery.attempt_count > 0
-
-
 @admin.register(Delivery)
 class DeliveryAdmin(NewestSearchAdmin):
     empty_text = "Add a webhook endpoint; one delivery is created per subscribed event."
     area = Area.CONNECTIONS
     can_add = False
     is_read_only = True
-    list_display = (
-        "topic",
-        "endpoint",
-        state_label,
-        "attempt_count",
-        "last_error",
-        "next_attempt",
-        "created",
-    )
+    list_display = ("topic", "endpoint", state_label, "attempt_count", "last_error", "next_attempt", "created")
     select_related = ("event", "endpoint")
     list_filter = ("state", "endpoint", ("created_at", DayRangeFilter))
     search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
@@ -78,7 +65,10 @@ class DeliveryAdmin(NewestSearchAdmin):
         return when(delivery.created_at)
 
     @object_action(
-        "Replay", icon="replay", question="Send this delivery again, with the same webhook-id?", when=is_replayable
+        "Replay",
+        icon="replay",
+        question="Send this delivery again, with the same webhook-id?",
+        when=lambda delivery: delivery.state != State.PENDING or delivery.attempt_count > 0,
     )
     def replay(self, request: HttpRequest, delivery: Delivery, form: ConfirmationForm) -> None:
         replay(delivery=delivery)
@@ -93,10 +83,8 @@ class DeliveryAdmin(NewestSearchAdmin):
             if self.has_change_permission(request, example):
                 queued += replay_all(organization=example.organization, actor=actor, deliveries=rows)
         if queued:
-            messages.success(
-                request,
-                f"{queued} deliver{pluralize(queued, 'y,ies')} queued. Follow progress on the endpoint page.",
-            )
+            text = f"{queued} deliver{pluralize(queued, 'y,ies')} queued. Follow progress on the endpoint page."
+            messages.success(request, text)
         if disabled:
             messages.warning(request, f"Skipped {disabled}: the endpoint is disabled. Enable it, then replay.")
         if queued + disabled < selected:

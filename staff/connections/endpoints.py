@@ -98,7 +98,6 @@ class EndpointAdmin(TenantAdmin):
     actions_detail = ("send_test", "replay_missed", "rotate_secret")
     recent_attempts = staticmethod(render_health)
     readonly_fields = ("recent_attempts", "replays", *(name for group in HEALTH_FIELDS for name in group))
-
     add_fieldsets = ((None, {"fields": ["url", "description", "event_types"]}),)
     fieldsets = (
         (None, {"fields": ["url", "description", "is_active", "event_types"]}),
@@ -147,10 +146,7 @@ class EndpointAdmin(TenantAdmin):
         return count_pending_replays(endpoint)
 
     @object_action(
-        "Send test event",
-        icon="send",
-        question="Send a webhook.test event to this endpoint only?",
-        when=IS_ACTIVE,
+        "Send test event", icon="send", question="Send a webhook.test event to this endpoint only?", when=IS_ACTIVE
     )
     def send_test(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> None:
         send_test(endpoint=endpoint, actor=staff_actor(current_user(request)))

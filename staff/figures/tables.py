@@ -89,15 +89,6 @@ class Table(NamedTuple):
     total: Sequence[Figure] = ()
     empty: str = ""
 
-    @property
-    def charts(self) -> list["Chart"]:
-        """The columns in `CHARTS` as charts."""
-        places = [self.columns.index(column) for column in CHARTS]
-        return [
-            chart(self.columns[place].label, [(name, cells[place]) for name, cells in self.rows], self.total[place])
-            for place in places
-        ]
-
 
 class Bar(NamedTuple):
     x: int
@@ -117,29 +108,38 @@ class Chart(NamedTuple):
     highest: str
 
 
-def chart(title: str, values: list[tuple[str, Figure]], total: Figure) -> Chart:
-    """Return a chart of a column. Rates are drawn as shares of 100 %, numbers as shares of the greatest."""
-    greatest = max((figure for _, figure in values), key=lambda figure: figure.value or 0)
-    full = 1 if total.is_rate else greatest.value or 1
-    bars = []
-    for position, (name, figure) in enumerate(values):
-        height = round(CHART_HEIGHT * (figure.value or 0) / full, 2)
-        bars.append(Bar(4 * position, CHART_HEIGHT - height, height, f"{name}: {figure.text}", figure.url))
-    return Chart(title, total, bars, 4 * len(bars), greatest.text if greatest.value and not total.is_rate else "")
+def charts(table: Table) -> list[Chart]:
+    """Draw the columns in `CHARTS`: rates as shares of 100 %, numbers as shares of the greatest."""
+    drawn = []
+    for column in CHARTS:
+        place = table.columns.index(column)
+        greatest = max((cells[place] for _, cells in table.rows), key=lambda figure: figure.value or 0)
+        full, highest = (1, "") if column.is_rate else (greatest.value or 1, greatest.text if greatest.value else "")
+        bars = []
+        for position, (name, cells) in enumerate(table.rows):
+            figure = cells[place]
+            height = round(CHART_HEIGHT * (figure.value or 0) / full, 2)
+            bars.append(Bar(4 * position, CHART_HEIGHT - height, height, f"{name}: {figure.text}", figure.url))
+        drawn.append(Chart(column.label, table.total[place], bars, 4 * len(bars), highest))
+    return drawn
 
 
 def figures(
-    page: FiguresPage, columns: Sequence[Column], numbers: Numbers, group: Mapping[str, object] | None = None
+    page: FiguresPage,
+    columns: Sequence[Column],
+    numbers: Numbers,
+    group: Mapping[str, object] | None = None,
+    period: Period | None = None,
 ) -> list[Figure]:
-    """Return a row of the page's period, of all or of the group with these filters."""
-    return [column.figure(page, numbers, page.period, group or {}) for column in columns]
+    """Return a row of the period, by default the page's: of all, or of the group with these filters."""
+    return [column.figure(page, numbers, period or page.period, group or {}) for column in columns]
 
 
 def days_table(page: FiguresPage, columns: Sequence[Column], by_day: Mapping[date, Numbers], total: Numbers) -> Table:
     rows = []
     for day in page.period.days:
-        period, numbers = Period(day, day, page.period.zone), by_day.get(day, Numbers())
-        rows.append((date_format(day, "D j M"), [column.figure(page, numbers, period, {}) for column in columns]))
+        period = Period(day, day, page.period.zone)
+        rows.append((date_format(day, "D j M"), figures(page, columns, by_day.get(day, Numbers()), period=period)))
     return Table("Day", columns, rows, figures(page, columns, total))
 
 

@@ -40,7 +40,7 @@ def numbers_context(page: FiguresPage) -> dict[str, object]:
         "selects": tables.selects(page),
         "by_label": BY[page.by],
         "days": days,
-        "charts": days.charts,
+        "charts": tables.charts(days),
         "groups": tables.Table(BY[page.by], COLUMNS, rows, tables.figures(page, COLUMNS, total)),
         "more": len(groups) - len(keys),
         **funnel_context(page),
