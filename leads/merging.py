@@ -32,8 +32,8 @@ from organizations.actors import Actor, ActorFields, ActorKind, actor_columns
 from organizations.isolation import TenantModel
 from organizations.models import Organization
 from organizations.versions import Change, VersionedModel
+from webhooks.events import record_event
 from webhooks.models import Event
-from webhooks.services import record_event
 
 UNDO_DAYS = 30
 # What can be taken from the merged lead, and the columns of each; custom values have the field's id as their name.

@@ -30,7 +30,7 @@ from organizations.models import Membership, Organization
 from organizations.services import check_limit
 from statuses.models import PAID_ROLES, VERDICT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
-from webhooks.services import record_event, record_events, store_changes
+from webhooks.events import record_event, record_events, store_changes
 
 MAX_CUSTOM_FIELDS = 100  # of an organization: each lead and appointment shows them all
 # Compiled for the benchmarks "create an appointment" and "submit an opt-in".

@@ -18,7 +18,7 @@ from organizations.actors import Actor
 from organizations.models import CAN_BE_NAMED, Membership, Organization
 from statuses.models import Board, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE
-from webhooks.services import record_event
+from webhooks.events import record_event
 
 OPT_IN_BY_REFERENCE: CompiledQuery[tuple[UUID, UUID]] = CompiledQuery(
     lambda: (

@@ -10,7 +10,7 @@ from organizations.isolation import bypass_rls
 from organizations.models import User
 from organizations.serializers import UserSerializer
 
-# Sent in the transaction of a change, with the arguments of `webhooks.services.record_event`, and the topic's name.
+# Sent in the transaction of a change, with the arguments of `webhooks.events.record_event`, and the topic's name.
 event_occurred = Signal()
 
 

@@ -50,7 +50,7 @@ class VersionedModel(TenantModel):
 class Change(TenantModel, ActorFields):
     """Base of a change history: by field, the old and the new value as the API shows them.
 
-    Recording an event of a change writes it (`webhooks.services.record_event`), so a new row has none. Subclasses have
+    Recording an event of a change writes it (`webhooks.events.record_event`), so a new row has none. Subclasses have
     a foreign key to the row with the related name `changes`.
     """
 

@@ -1,6 +1,6 @@
 """Webhooks: events about an organization's records, and their delivery to the organization's endpoints.
 
-Other apps declare their topics in `topics.py` (`webhooks.topics.Topic`) and call `webhooks.services.record_event` in
+Other apps declare their topics in `topics.py` (`webhooks.topics.Topic`) and call `webhooks.events.record_event` in
 the transaction of a change. That writes one event and one delivery per subscribed endpoint; the outbox dispatcher
 sends the deliveries (`webhooks.queue`). The same events can be read with `GET /api/external/events`.
 

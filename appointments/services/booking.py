@@ -31,7 +31,7 @@ from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.services import can_add_row
 from statuses.models import Board, Status, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE, default_status
-from webhooks.services import record_event
+from webhooks.events import record_event
 
 APPOINTMENT_BY_REFERENCE: CompiledQuery[tuple[UUID, datetime, datetime | None]] = CompiledQuery(
     lambda: (

@@ -21,7 +21,7 @@ from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 from statuses.models import Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
-from webhooks.services import record_event, store_changes
+from webhooks.events import record_event, store_changes
 from webhooks.topics import Topic
 
 NOT_HELD_ROLES = (None, *NOT_SHOWN_ROLES)

@@ -11,7 +11,7 @@ from foundation.api.exceptions import Conflict
 from organizations.actors import Actor
 from organizations.models import Organization
 from organizations.services import check_limit
-from webhooks.services import record_event
+from webhooks.events import record_event
 
 MAX_EVENT_TYPES = 1000  # of an organization: bookings create them by name, also by a mistake of the booking page
 

@@ -18,7 +18,7 @@ from organizations.actors import SYSTEM, Actor
 from organizations.isolation import TenantModel
 from organizations.models import Organization
 from statuses.models import Status, StatusRole
-from webhooks.services import record_events
+from webhooks.events import record_events
 
 BATCH = 100
 

@@ -33,8 +33,8 @@ from organizations.actors import Actor, ActorKind, actor_columns
 from organizations.models import Organization, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from organizations.versions import VersionedModel
+from webhooks.events import record_event, replace_events
 from webhooks.models import Event
-from webhooks.services import record_event, replace_events
 
 BATCH = 500  # rows, events or other entries of a transaction
 # Up to this many of each kind, a request erases the lead itself, in less than a second; a statement may take five.

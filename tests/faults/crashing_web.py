@@ -10,7 +10,7 @@ from pipeline_backend.web.rsgi import server
 
 # isort: split
 import notifications.services  # these need Django, which the import above has set up
-import webhooks.services
+import webhooks.events
 from foundation.outbox import wakeup
 
 __all__ = ["server"]
@@ -23,6 +23,6 @@ def crash(*_: object) -> None:
 
 if os.environ["CRASH"] == "before commit":
     # Services notify within their transaction; the message itself is sent after the commit.
-    notifications.services.notify_on_commit = webhooks.services.notify_on_commit = crash
+    notifications.services.notify_on_commit = webhooks.events.notify_on_commit = crash
 else:
     wakeup.enqueue = crash

@@ -1,0 +1,200 @@
+"""Recording events, and replacing those about erased leads (docs/interface.md, W2 to W5)."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.dispatch import receiver
+
+from foundation.api import request_id
+from foundation.api.sql_serializers import SQLSerializer
+from foundation.db.compiled import CompiledQuery, Params, bind
+from foundation.db.timestamps import isoformat_z
+from foundation.outbox import State, notify_on_commit
+from organizations.actors import Actor, actor_columns
+from organizations.events import event_occurred
+from organizations.isolation import TenantModel
+from organizations.models import Organization
+from organizations.versions import VersionedModel
+from webhooks.models import Attempt, Delivery, Event
+from webhooks.topics import AttributionSerializer, Topic, topics
+
+# One statement: a second round trip would cost a booking more than the inserts do. `data_query` selects id and JSON.
+INSERT_EVENT = """
+WITH subject AS (
+    SELECT data.id, data.json {compared}
+    FROM ({data_query}) AS data (id, json)
+    {comparison}
+), event AS (
+    INSERT INTO webhooks_event
+        (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
+    SELECT uuidv7(), %s, %s, %s, subject.id, %s, %s, %s, %s, %s || subject.json || {previous} || {attribution} || %s
+    FROM subject
+    RETURNING id, organization_id, created_at, subject_id, actor_kind, actor_id, actor_name
+) {change}
+INSERT INTO webhooks_delivery
+    (id, organization_id, created_at, event_id, endpoint_id, state, attempts, claims, last_error, is_replay)
+SELECT uuidv7(), event.organization_id, event.created_at, event.id, endpoint.id, 'PENDING', 0, 0, '', false
+FROM event
+JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = event.organization_id
+WHERE endpoint.is_active AND (endpoint.event_types = '{{}}' OR %s = ANY(endpoint.event_types))
+RETURNING endpoint_id
+"""
+# The fields that differ, as JSON: their old values, and their old and new ones. The subject is compared as it is shown,
+# so no field is forgotten.
+COMPARISON = """
+    CROSS JOIN LATERAL (
+        SELECT
+            ',"previous":' || json_object_agg(old.key, old.value ORDER BY old.position),
+            jsonb_object_agg(old.key, json_build_array(old.value, new.value))
+        FROM json_each(%s::json) WITH ORDINALITY AS old (key, value, position)
+        JOIN json_each(data.json::json) AS new ON new.key = old.key
+        WHERE old.key <> ALL (%s) AND old.value::jsonb <> new.value::jsonb
+    ) AS comparison (previous, fields)
+    WHERE comparison.previous IS NOT NULL
+"""
+# The UTM columns of the subject's row, as a member of the body.
+ATTRIBUTION = """',"attribution":' || (SELECT json_build_object({members})::text FROM {table} WHERE id = subject.id)"""
+INSERT_CHANGE = """
+, change AS (
+    INSERT INTO {table} (id, organization_id, created_at, {column}, actor_kind, actor_id, actor_name, fields)
+    SELECT uuidv7(), organization_id, created_at, subject_id, actor_kind, actor_id, actor_name, subject.fields
+    FROM event JOIN subject ON subject.id = event.subject_id
+)
+"""
+REPLACE_EVENTS = """
+UPDATE webhooks_event
+SET type = %s,
+    subject_id = %s,
+    request_id = '',
+    body = json_build_object(
+        'type', %s::text,
+        'timestamp', body::json -> 'timestamp',
+        'organization_id', organization_id,
+        'request_id', NULL,
+        'data', %s::json,
+        'actor', body::json -> 'actor'
+    )::text
+WHERE organization_id = %s AND id = ANY(%s)
+"""
+
+
+def store_changes(row: VersionedModel, serializer: type[SQLSerializer]) -> str | None:
+    """Store a locked row's changes with a new version; return its JSON before, for `record_event`.
+
+    Returns None if no serialized field has changed.
+    """
+    if not row.is_changed():
+        row.save_columns()
+        return None
+    before = serializer.get_text(row.organization, row.pk)
+    row.save_version()
+    return before
+
+
+def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: str | None = None) -> None:
+    """Store an event and a delivery for each subscribed endpoint, in the caller's transaction (docs/interface.md, W2).
+
+    `before` is the subject's JSON before a change: the old values of differing fields are `previous`; if none differs,
+    no event is recorded. A versioned row's old and new values are also stored in its change history. The body is the
+    subject as stored now, so call this after all other writes. The dispatcher is notified after the commit.
+    """
+    comparison = [before, list(topic.serializer.untracked)] if before else []
+    insert_events(topic, subject.organization, actor, topic.serializer.query_by_id(), {"id": subject.pk}, comparison)
+
+
+@receiver(event_occurred)
+def record_by_name(signal: object, sender: object, topic: str, **arguments: Any) -> None:
+    """Record an event of an app below this one."""
+    record_event(topics()[topic], **arguments)
+
+
+def record_events(
+    topic: Topic, organization: Organization, ids: Sequence[uuid.UUID], *, actor: Actor, previous: str = ""
+) -> None:
+    """Record the same event of many subjects, as `record_event` does. `previous` is JSON of a change's old values."""
+    comparison = [previous, []] if previous else []
+    insert_events(topic, organization, actor, topic.serializer.query_by_ids(), {"ids": list(ids)}, comparison)
+
+
+def insert_events(
+    topic: Topic,
+    organization: Organization,
+    actor: Actor,
+    query: CompiledQuery[tuple[uuid.UUID, str]],
+    values: Mapping[str, object],
+    comparison: Params,
+) -> None:
+    """Insert the event for each subject of the query, with its deliveries."""
+    event, data = build_event(topic, organization, actor), query.statement
+    # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
+    body_start = orjson.dumps(envelope(event))[:-1].decode() + ',"data":'
+    body_end = f',"actor":{orjson.dumps(asdict(actor)).decode()}}}'
+    columns = [event.organization_id, event.created_at, event.type, event.request_id, *actor_columns(actor).values()]
+    data_params = bind(data.params, {"organization": organization.pk, **values})
+    model, change, attribution = topic.serializer.model, "", "''"
+    if comparison and issubclass(model, VersionedModel):
+        options: Any = model._meta
+        foreign_key = options.get_field("changes").remote_field
+        change = INSERT_CHANGE.format(table=foreign_key.model._meta.db_table, column=foreign_key.column)
+    if topic.has_attribution:
+        members = ", ".join(f"'{name}', {name}" for name in AttributionSerializer.fields)
+        attribution = ATTRIBUTION.format(members=members, table=model._meta.db_table)
+    sql = INSERT_EVENT.format(
+        data_query=data.sql,
+        comparison=COMPARISON if comparison else "",
+        compared=", comparison.previous, comparison.fields" if comparison else "",
+        previous="subject.previous" if comparison else "''",
+        attribution=attribution,
+        change=change,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*data_params, *comparison, *columns, body_start, body_end, event.type])
+        endpoint_ids = {row[0] for row in cursor.fetchall()}
+    for endpoint_id in endpoint_ids:
+        notify_on_commit(Delivery, endpoint_id)
+
+
+def build_event(topic: Topic, organization: Organization, actor: Actor) -> Event:
+    columns = {"request_id": request_id.current_request_id(), **actor_columns(actor)}
+    return Event(organization=organization, type=topic.name, **columns)
+
+
+def envelope(event: Event) -> dict[str, object]:
+    """Return the fields that begin the body of every event, in their order; `data` follows them."""
+    return {
+        "type": event.type,
+        "timestamp": isoformat_z(event.created_at),
+        "organization_id": event.organization_id,
+        "request_id": event.request_id if event.request_id != request_id.NO_REQUEST else None,
+    }
+
+
+@transaction.atomic
+def replace_events(
+    *, organization: Organization, subject_ids: list[uuid.UUID], topic: Topic, subject: TenantModel, limit: int
+) -> int:
+    """Turn up to `limit` events about these subjects into events of the topic about `subject`, and return how many.
+
+    They keep their id, time, place in the list and actor. Pending deliveries are canceled, and responses, which can
+    repeat what was sent, are emptied. Locks them. Raises DoesNotExist if the subject is gone.
+    """
+    events = Event.objects.of(organization).filter(subject_id__in=subject_ids).exclude(type=topic.name)
+    # Without an order, which could make PostgreSQL read the events of all subjects in that order.
+    first_ids = list(events.order_by().values_list("pk", flat=True)[:limit])
+    if not first_ids:
+        return 0
+    ids = list(events.filter(pk__in=first_ids).order_by("pk").select_for_update().values_list("pk", flat=True))
+    deliveries = Delivery.objects.of(organization).filter(event__in=ids)
+    # First of all: this waits for a worker that is storing a result, whose attempt is then emptied below.
+    canceled = {"state": State.CANCELED, "next_attempt_at": None, "lease_token": None, "finished_at": Now()}
+    deliveries.filter(state=State.PENDING).update(**canceled)
+    Attempt.objects.of(organization).filter(delivery__in=deliveries).update(response="")
+    data = topic.serializer.get_text(organization, subject.pk)
+    with connection.cursor() as cursor:
+        cursor.execute(REPLACE_EVENTS, [topic.name, subject.pk, topic.name, data, organization.pk, ids])
+    return len(first_ids)
