@@ -5,8 +5,6 @@ from django.db.models.signals import post_migrate
 
 
 class WebhooksConfig(AppConfig):
-    """Repairs the order of events after the database was restored from a dump."""
-
     name = "webhooks"
 
     def ready(self) -> None:

@@ -9,5 +9,4 @@ from webhooks.pruning import prune
 
 @shared_task(name="webhooks.prune")
 def prune_all() -> None:
-    """Delete deliveries that finished long ago, in every organization."""
     for_each_organization(prune, Organization.objects.all())

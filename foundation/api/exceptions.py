@@ -95,9 +95,9 @@ def domain_error_response(error: DomainError) -> Response:
     if isinstance(error, ValidationFailed):
         first_message = next(iter(error.errors.values()))[0]
         return error_response(400, first_message, errors=error.errors)
-    codes = {ResourceNotFound: 404, Conflict: 409}
-    code = next((code for error_class, code in codes.items() if isinstance(error, error_class)), 400)
-    return error_response(code, str(error))
+    if isinstance(error, ResourceNotFound):
+        return error_response(404, str(error))
+    return error_response(409 if isinstance(error, Conflict) else 400, str(error))
 
 
 def is_unavailable(error: BaseException | None) -> bool:

@@ -157,7 +157,7 @@ class EndpointClient:
         return replace(result, duration_ms=round((time.monotonic() - started) * 1000), request_head=head)
 
     async def _send(self, url: URL, body: bytes, headers: dict[str, str]) -> Result:
-        """Send, and again if it turns out that the receiver has closed a connection that was kept open."""
+        """Send; send again if the receiver had closed a connection that was kept open."""
         while True:
             request = SimpleNamespace(is_reused=False)
             try:
@@ -171,7 +171,6 @@ class EndpointClient:
 
 
 async def note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _: object) -> None:
-    """Note that a request uses a connection that was opened for an earlier one."""
     context.trace_request_ctx.is_reused = True
 
 

@@ -29,7 +29,6 @@ from foundation.outbox.models import SAVE_RESULTS, Job, Result, ResultRow, State
 MAX_CLAIMS = 5
 WORKERS_PER_GROUP = 2
 
-
 GroupId = UUID | str
 Group = TypeVar("Group", bound=models.Model)
 ClaimedJob = TypeVar("ClaimedJob", bound=Job)
