@@ -134,7 +134,8 @@ def insert_events(
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
     body_start = orjson.dumps(envelope(event))[:-1].decode() + ',"data":'
     body_end = f',"actor":{orjson.dumps(asdict(actor)).decode()}}}'
-    columns = [event.organization_id, event.created_at, event.type, event.request_id, *actor_columns(actor).values()]
+    actor_values: Params = [*actor_columns(actor).values()]
+    columns = [event.organization_id, event.created_at, event.type, event.request_id, *actor_values]
     data_params = bind(data.params, {"organization": organization.pk, **values})
     model, change, attribution = topic.serializer.model, "", "''"
     if comparison and issubclass(model, VersionedModel):
