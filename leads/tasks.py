@@ -38,23 +38,6 @@ def run_imports() -> None:
             is_sent = publish(TASK)
 
 
-# Remove before 0.3 is released: only development versions have published messages with the names below.
-@shared_task(name="leads.run_import")
-def run_import(organization_id: str, import_id: str) -> None:
-    run_imports()
-
-
-@shared_task(name="leads.run_erasure")
-def run_erasure(organization_id: str, erasure_id: str) -> None:
-    """Do `run_imports`, whatever request the message names."""
-    run_imports()
-
-
-@shared_task(name="leads.run_waiting_imports")
-def run_waiting_imports() -> None:
-    run_imports()
-
-
 @shared_task(name="leads.search_duplicates")
 def search_duplicates() -> None:
     """Compare the leads that have changed with all others, in every active organization. Safe to run twice at once."""

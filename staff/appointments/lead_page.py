@@ -123,4 +123,5 @@ def appointments_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Ca
     if len(rows) > MAX_LISTED:
         url = f"{reverse('admin:appointments_appointment_changelist')}?view=all&lead__id__exact={lead.pk}"
         facts.append(Fact("", "All appointments", url))
-    return Card("Appointments", facts or [Fact("None yet", "Book one above.")])
+    can_book = has_role(request, PERMISSIONS[Area.WORK].add, lead.organization_id)
+    return Card("Appointments", facts or [Fact("None yet", "Book one above." if can_book else "")])

@@ -7,7 +7,6 @@ import pytest
 
 from foundation.db.timestamps import now
 from foundation.outbox import State
-from leads.imports.services import add_import
 from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import Organization
@@ -32,18 +31,6 @@ def test_every_periodic_task_is_one_that_workers_know() -> None:
     app.loader.import_default_modules()
 
     assert {entry["task"] for entry in app.conf.beat_schedule.values()} - app.tasks.keys() == set()
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("name", ["leads.run_import", "leads.run_waiting_imports"])
-def test_a_message_with_a_former_name_starts_waiting_imports(organization: Organization, name: str) -> None:
-    options = {"kind": "LEADS", "file_name": "a.csv", "time_zone": "UTC"}
-    row = add_import(organization=organization, actor=SYSTEM, content=b"email\na@example.com", **options)
-
-    receive_message(name, *([str(organization.pk), str(row.pk)] if name == "leads.run_import" else []))
-
-    row.refresh_from_db()
-    assert row.state == "MAPPING"
 
 
 @pytest.mark.parametrize("name", ["webhooks.sweep", "notifications.sweep"])
