@@ -14,7 +14,7 @@ How the design follows:
 - `invitations` reads accounts only when a link is opened, so inviting takes the same steps for every address (4). The
   link's token is derived from the row and `SECRET_KEY` when the e-mail is sent (5).
 - `new_password` stores one row for each request, whatever the address (4). The worker looks for the account later, and
-  mails it a link that expires and dies with any change of password, address or membership.
+  mails it a link that expires and dies with a change of the password or the address, or a sign-in.
 - `sign_in` checks passwords, `sign_in_limits` limits guesses, `two_factor` demands and checks codes.
 
 The models are those of `organizations`; `staff` has the pages of members and users.

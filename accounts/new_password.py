@@ -7,7 +7,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
-from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordChangeView, PasswordResetConfirmView
 from django.db import DataError, transaction
 from django.db.models import Max
@@ -36,20 +36,16 @@ RESETS_PER_CLIENT = 10  # a minute, for each known browser or client address
 # Of a link, and so of the request for one.
 VALID_FOR = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
 # A stranger can request another person's links, but can't use them up: only links that still work count, and those are
-# all in the person's mailbox. Nor can they fill the mailbox by asking after each sign-in.
+# all in the person's mailbox. If none works, one is always mailed. Only the person ends links, as by signing in.
 MAX_WORKING_LINKS = 3
-MAX_LINKS_PER_HOUR = 12
-# Each changes what `ResetTokenGenerator` signs.
+# After these, one link works at a time, so that requests after each sign-in don't fill the mailbox.
+LINKS_PER_HOUR = 12
+# Each changes what Django signs in a link's token: the password, the address and the last sign-in.
 ENDS_OF_LINKS = (
     SecurityEventKind.SIGNED_IN,
     SecurityEventKind.PASSWORD_CHANGED,
     SecurityEventKind.PASSWORD_RESET,
     SecurityEventKind.EMAIL_CHANGED,
-    SecurityEventKind.INVITATION_ACCEPTED,
-    SecurityEventKind.ROLE_CHANGED,
-    SecurityEventKind.MEMBER_ACTIVATED,
-    SecurityEventKind.MEMBER_DEACTIVATED,
-    SecurityEventKind.MEMBER_LEFT,
 )
 
 # --- Changing it ------------------------------------------------------------------------------------------------------
@@ -99,20 +95,6 @@ class OwnPasswordChangeView(PasswordChangeView):
 # --- The link of a reset ----------------------------------------------------------------------------------------------
 
 
-class ResetTokenGenerator(PasswordResetTokenGenerator):
-    """Tokens die with a sign-in, and with any change of the account's password, address, access or memberships."""
-
-    key_salt = "accounts.password_reset"
-
-    def _make_hash_value(self, user: User, timestamp: int) -> str:
-        memberships = user.memberships.order_by("pk").values_list("organization_id", "role", "is_active")
-        state = [user.is_active, user.is_superuser, user.email, *memberships]
-        return f"{super()._make_hash_value(user, timestamp)}{state}"
-
-
-reset_tokens = ResetTokenGenerator()
-
-
 @transaction.atomic
 def request_password_reset(*, email: str) -> None:
     """Store the request, in the same steps for any address. The worker mails a link if an account has it."""
@@ -122,28 +104,28 @@ def request_password_reset(*, email: str) -> None:
 
 
 def choose_recipient(reset: PasswordReset) -> User | None:
-    """Return the account to mail, and note it in the row. None if there is none, or if it got enough mails lately.
+    """Return the account to mail, and store it in the row. None if there is none, or if it has enough working links.
 
     Locks the account, so that two workers can't both send the last permitted mail.
     """
     user: User | None = User.objects.with_email(reset.email).filter(is_active=True).select_for_update().first()
-    if user is None:
-        return None
+    if user is None or reset.user_id == user.pk:  # a retry: it has counted since its first attempt
+        return user
     an_hour_ago = now() - timedelta(hours=1)
-    recent = PasswordReset.objects.filter(user=user, created_at__gt=an_hour_ago).exclude(pk=reset.pk)
+    recent = PasswordReset.objects.filter(user=user, created_at__gt=an_hour_ago)
     ends = SecurityEvent.objects.filter(user=user, kind__in=ENDS_OF_LINKS, created_at__gt=an_hour_ago)
     ended_at = ends.aggregate(latest=Max("created_at", default=an_hour_ago))["latest"]
-    if recent.count() >= MAX_LINKS_PER_HOUR or recent.filter(created_at__gt=ended_at).count() >= MAX_WORKING_LINKS:
+    limit = MAX_WORKING_LINKS if recent.count() < LINKS_PER_HOUR else 1
+    if recent.filter(created_at__gt=ended_at).count() >= limit:
         return None
-    if reset.user_id is None:
-        PasswordReset.objects.filter(pk=reset.pk).update(user=user)
-        record_security_event(SecurityEventKind.PASSWORD_RESET_REQUESTED, user=user)
+    PasswordReset.objects.filter(pk=reset.pk).update(user=user)
+    record_security_event(SecurityEventKind.PASSWORD_RESET_REQUESTED, user=user)
     return user
 
 
 def reset_link(user: User) -> str:
     """Return a URL at which the user can choose a new password once. Only the mailbox and operators may get it."""
-    args = [urlsafe_base64_encode(force_bytes(user.pk)), reset_tokens.make_token(user)]
+    args = [urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)]
     return f"{settings.BASE_URL}{reverse('admin_password_reset_confirm', args=args)}"
 
 
@@ -154,7 +136,7 @@ def reset_password(*, user: User, token: str, password: str) -> bool:
     Locks the account.
     """
     user = User.objects.select_for_update().get(pk=user.pk)
-    if not user.is_active or not reset_tokens.check_token(user, token):
+    if not user.is_active or not default_token_generator.check_token(user, token):
         return False
     user.set_password(password)
     # The link was mailed to the address, or an operator answers for the person.
@@ -215,7 +197,6 @@ class ChoosePasswordView(PasswordResetConfirmView):
     template_name = "accounts/page.html"
     extra_context = {"title": "Choose a password", "button": "Save password"}
     form_class = NewPasswordForm
-    token_generator = reset_tokens
     success_url = reverse_lazy("admin:login")
 
     def get_user(self, uidb64: str) -> User | None:
