@@ -15,7 +15,7 @@ from optins.models import OptIn, QuestionAnswer
 from optins.serializers import QuestionAnswerData
 from optins.topics import CREATED
 from organizations.actors import Actor
-from organizations.models import CAN_BE_NAMED, Membership, Organization
+from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from statuses.models import Board, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.events import record_event
@@ -104,5 +104,5 @@ def find_setter(organization: Organization, utm_content: str) -> Membership | No
     """
     if not utm_content.startswith("user_"):
         return None
-    members = Membership.objects.of(organization).filter(CAN_BE_NAMED, user_id=utm_content)
+    members = Membership.objects.of(organization).filter(CAN_BE_ASSIGNED, user_id=utm_content)
     return members.first()

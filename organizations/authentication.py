@@ -17,8 +17,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import Q
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
-from rest_framework.permissions import BasePermission
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from foundation.api.client_address import client_address
@@ -36,7 +35,7 @@ from organizations.isolation.row_level_security import (
 )
 from organizations.keys import ParsedApiKey, parse_key
 from organizations.live_keys import LiveKeys
-from organizations.models import ApiKey, Organization, Scope
+from organizations.models import ApiKey, Organization
 from organizations.services import touch_last_used
 
 INVALID_KEY = "Invalid or revoked API key"
@@ -158,13 +157,3 @@ def load_live_keys() -> frozenset[bytes]:
 
 
 LIVE_KEYS = LiveKeys(lambda: first_query(load_live_keys))
-
-
-class HasScope(BasePermission):
-    """Requires the key's scope `read` for GET and HEAD, and `write` for all other methods."""
-
-    def has_permission(self, request: Request, view: object) -> bool:
-        needed = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
-        if needed not in request.auth.key.scopes:
-            raise PermissionDenied(f"This API key lacks the scope {needed}")
-        return True

@@ -1,6 +1,7 @@
-"""Permissions in the admin: what each role may see and change.
+"""Permissions: what each role may see and change in the admin, and the scopes of API keys.
 
-They come from the user's active memberships of active organizations (`User.roles`), read again on each request.
+Those in the admin come from the user's active memberships of active organizations (`User.roles`), read again on each
+request.
 """
 
 from dataclasses import dataclass
@@ -9,8 +10,11 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
 
-from organizations.models import MemberRole, Organization, User
+from organizations.models import MemberRole, Organization, Scope, User
 
 Roles = frozenset[MemberRole]
 
@@ -118,3 +122,13 @@ def assignable_roles(request: HttpRequest, organization_id: UUID) -> list[Member
 
 def roles_up_to(role: str) -> list[MemberRole]:
     return ROLE_ORDER[: ROLE_ORDER.index(MemberRole(role)) + 1]
+
+
+class HasScope(BasePermission):
+    """Requires the key's scope `read` for GET and HEAD, and `write` for all other methods."""
+
+    def has_permission(self, request: Request, view: object) -> bool:
+        needed = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
+        if needed not in request.auth.key.scopes:
+            raise PermissionDenied(f"This API key lacks the scope {needed}")
+        return True

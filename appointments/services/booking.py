@@ -27,7 +27,7 @@ from notifications.models import Kind
 from notifications.services import insert_notifications
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
-from organizations.models import CAN_BE_NAMED, Membership, Organization
+from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.services import can_add_row
 from statuses.models import Board, Status, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE, default_status
@@ -54,7 +54,7 @@ CONTEXT_QUERY = CombinedQuery(
 MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
     lambda: (
         Membership.objects.of(Param("organization"))
-        .filter(CAN_BE_NAMED)
+        .filter(CAN_BE_ASSIGNED)
         .select_related("user", "mail_preference")
         .alias(lowercase_email=Lower("user__email"))
         .filter(lowercase_email=Param("email", "text"))
@@ -223,7 +223,7 @@ def find_member(organization: Organization, email: str) -> Membership | None:
 
 def lead_setter(lead: Lead) -> Membership | None:
     """Return the lead's setter, or None if bookings can no longer name that member."""
-    members = Membership.objects.of(lead.organization).filter(CAN_BE_NAMED, pk=lead.setter_id)
+    members = Membership.objects.of(lead.organization).filter(CAN_BE_ASSIGNED, pk=lead.setter_id)
     return members.select_related("user", "mail_preference").first() if lead.setter_id else None
 
 

@@ -17,7 +17,7 @@ from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import MAX_NAME, clean, limited, parse_custom_value, parse_time, shorten
 from leads.models import CustomField
 from organizations.actors import Actor
-from organizations.models import CAN_BE_NAMED, Membership, Organization
+from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.versions import VersionedModel
 from statuses.models import Board, Status
 
@@ -95,7 +95,7 @@ class Importer:
         self.organization = organization
         self.zone: ZoneInfo = get_zone(file_import.time_zone)
         self.statuses: list[Status] = list(Status.objects.of(organization).on_board(self.board))
-        members = Membership.objects.of(organization).filter(CAN_BE_NAMED)
+        members = Membership.objects.of(organization).filter(CAN_BE_ASSIGNED)
         self.members: list[Membership] = list(members.select_related("user", "mail_preference"))
         # Looked up by key, so that a row costs no more with many statuses and members.
         self.statuses_by_name = group_by(self.statuses, lambda status: status.name.casefold())

@@ -1,7 +1,7 @@
 """Organizations, users, their memberships, and API keys."""
 
 from organizations.models.api_keys import ApiKey, Scope
-from organizations.models.members import CAN_BE_NAMED, Invitation, MemberRole, Membership
+from organizations.models.members import CAN_BE_ASSIGNED, Invitation, MemberRole, Membership
 from organizations.models.organizations import Organization, RowCount
 from organizations.models.saved_views import SavedView
 from organizations.models.security_log import SecurityEvent, SecurityEventKind, SecurityNotice
@@ -9,7 +9,7 @@ from organizations.models.sign_in import PasswordReset, RecoveryCode, Session, T
 from organizations.models.users import User
 
 __all__ = [
-    "CAN_BE_NAMED",
+    "CAN_BE_ASSIGNED",
     "ApiKey",
     "Invitation",
     "MemberRole",

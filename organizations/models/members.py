@@ -45,7 +45,7 @@ class Membership(TenantModel):
 
 # The members that bookings, opt-ins, imports and forms can name as host, setter or triager. A viewer could do nothing
 # with the row.
-CAN_BE_NAMED = Q(user__is_active=True) & (Q(is_active=True) | Q(is_unconfirmed=True)) & ~Q(role=MemberRole.VIEWER)
+CAN_BE_ASSIGNED = Q(user__is_active=True) & (Q(is_active=True) | Q(is_unconfirmed=True)) & ~Q(role=MemberRole.VIEWER)
 
 
 class InvitationQuerySet(EmailQuerySet, TenantQuerySet):  # type: ignore[override]  # of as_manager's type

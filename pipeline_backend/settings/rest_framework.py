@@ -4,7 +4,7 @@ from pipeline_backend.settings.instance import ROOT, VERSION
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["organizations.authentication.ApiKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["organizations.authentication.HasScope"],
+    "DEFAULT_PERMISSION_CLASSES": ["organizations.permissions.HasScope"],
     "DEFAULT_PARSER_CLASSES": ["foundation.api.parsers.StrictJsonParser"],
     "DEFAULT_RENDERER_CLASSES": ["foundation.api.responses.JsonRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "foundation.api.responses.JsonOnlyNegotiation",

@@ -17,7 +17,7 @@ from leads.models import CustomField, Lead
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.isolation.tenancy import TenantModel
-from organizations.models import CAN_BE_NAMED, MemberRole, Membership
+from organizations.models import CAN_BE_ASSIGNED, MemberRole, Membership
 from organizations.permissions import Area, current_user
 from staff.appointments import record, record_page, selected
 from staff.appointments.forms import AppointmentForm, BookingForm
@@ -161,7 +161,7 @@ class AppointmentAdmin(RecordAdmin):
         organization = self.chosen_organization(request)
         if organization is None:
             return {}
-        own = Membership.objects.of(organization).filter(CAN_BE_NAMED, user=current_user(request)).first()
+        own = Membership.objects.of(organization).filter(CAN_BE_ASSIGNED, user=current_user(request)).first()
         if own and own.role == MemberRole.CLOSER:
             return {"host": own.pk}
         has_setter = Lead.objects.of(organization).filter(pk=to_uuid(request.GET.get("lead", "")), setter__isnull=False)

@@ -12,7 +12,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
 from organizations.actors import Actor, staff_actor
-from organizations.models import CAN_BE_NAMED, Membership, Organization
+from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.permissions import current_user
 from staff.toolkit.tenant import TenantAdmin
 
@@ -89,5 +89,5 @@ def change_rows(page: TenantAdmin, request: HttpRequest, rows: QuerySet[Any], ch
 
 def members(organization: Organization) -> QuerySet[Membership]:
     """Return the members that can be a host or a setter."""
-    rows: QuerySet[Membership] = Membership.objects.of(organization).filter(CAN_BE_NAMED).select_related("user")
+    rows: QuerySet[Membership] = Membership.objects.of(organization).filter(CAN_BE_ASSIGNED).select_related("user")
     return rows

@@ -21,7 +21,7 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilt
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.db.timestamps import isoformat_z
-from organizations.models import CAN_BE_NAMED, Membership, Organization
+from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.permissions import (
     PERMISSIONS,
     Area,
@@ -58,7 +58,7 @@ class TenantForm(ServiceForm):
         rows = self.page.visible_rows(self.request, model).filter(organization=self.organization)
         if model is not Membership:
             return rows
-        return rows.filter(CAN_BE_NAMED | Q(pk=getattr(self.instance, f"{name}_id", None)))
+        return rows.filter(CAN_BE_ASSIGNED | Q(pk=getattr(self.instance, f"{name}_id", None)))
 
     def validate_unique(self) -> None:
         """Also check the constraints that have a message, and show each failed one at its field."""
