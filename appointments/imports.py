@@ -30,7 +30,6 @@ class AppointmentImporter(Importer):
     board = Board.APPOINTMENT
     entity = CustomField.Entity.APPOINTMENT
     key, key_label = "external_reference", "reference"
-    batch_size = 10  # each appointment takes some ten statements
 
     def __init__(self, file_import: Import) -> None:
         super().__init__(file_import)

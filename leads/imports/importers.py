@@ -87,7 +87,6 @@ class Importer:
     entity: ClassVar[CustomField.Entity]
     key: ClassVar[str]  # the column that identifies existing rows, and its label
     key_label: ClassVar[str]
-    batch_size: ClassVar[int]  # rows that are imported in one transaction, whose locks others wait for
 
     def __init__(self, file_import: Import) -> None:
         self.file_import = file_import

@@ -26,7 +26,6 @@ class LeadImporter(Importer):
     board = Board.LEAD
     entity = CustomField.Entity.LEAD
     key, key_label = "email", "e-mail"
-    batch_size = 200
 
     def columns(self) -> list[Column]:
         country = self.organization.default_country

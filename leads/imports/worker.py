@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
+from time import monotonic
 
 import orjson
 from django.db import DataError, IntegrityError, connection, transaction
@@ -40,7 +41,12 @@ from organizations.models import Organization
 
 logger = logging.getLogger(__name__)
 
-READ_BATCH, CHECK_BATCH = 1000, 500
+READ_BATCH, CHECK_BATCH = 500, 500
+# Until the transaction of a batch ends, no organization sees newer events (docs/decisions/0002). So a batch ends when it
+# has taken this time, and the next one plans as many rows as would have fit. Rows are stored in slices, each of as many
+# rows as the batch has already: new leads are fast only together, and a slice takes no longer than those before it.
+BATCH_SECONDS = 0.1
+FIRST_SLICE, MAX_BATCH = 10, 200
 READ_TEXT = 1_000_000  # characters, after which a batch ends: canceling the import waits for it
 ROWS_AT_A_TIME = 50  # that are loaded until a batch has `READ_TEXT` characters; each has at most 100,000
 MAX_CELL = MAX_TEXT_LENGTH + 1  # the longest field, with the apostrophe that guards a text against being a formula
@@ -258,23 +264,26 @@ def import_rows(file_import: Import, turn: Turn) -> None:
     """Import the rows that the check did not refuse."""
     name = f"{file_import.actor_name} (import)"
     actor = Actor(file_import.actor_kind, file_import.actor_id, name)  # type: ignore[arg-type]
-    is_going = True
+    size, is_going = FIRST_SLICE, True
     while is_going:
         # A new importer per batch, because its cached statuses and members go stale.
         importer = IMPORTERS[file_import.kind](file_import)
+        started = monotonic()
         try:
-            is_going = import_batch(file_import, importer, actor, importer.batch_size)
+            count = import_batch(file_import, importer, actor, size)
+            is_going = count > 0
+            size = min(max(int(count * BATCH_SECONDS / max(monotonic() - started, 0.001)), 1), MAX_BATCH)
         except (DomainError, IntegrityError, DataError):
             # Something is wrong with one of the rows. Alone, each of the others can be done.
-            for _ in range(importer.batch_size):
-                is_going = is_going and import_alone(file_import, importer, actor)
+            for _ in range(size):
+                is_going = is_going and import_alone(file_import, importer, actor) > 0
                 turn.extend()
         turn.extend()
         is_going = is_going and not turn.is_over
 
 
-def import_alone(file_import: Import, importer: Importer, actor: Actor) -> bool:
-    """Import the next row, or refuse it. Returns whether there was one."""
+def import_alone(file_import: Import, importer: Importer, actor: Actor) -> int:
+    """Import the next row, or refuse it. Returns the number of rows, 0 or 1."""
     try:
         return import_batch(file_import, importer, actor, 1)
     except DomainError as error:
@@ -284,41 +293,45 @@ def import_alone(file_import: Import, importer: Importer, actor: Actor) -> bool:
     return import_batch(file_import, importer, actor, 1, refusal=problem)
 
 
-def import_batch(file_import: Import, importer: Importer, actor: Actor, size: int, refusal: str = "") -> bool:
-    """Import the next rows, or refuse them; return whether there were any. Ends the import after the last ones."""
-    position = store_batch(file_import, importer, actor, size, refusal)
-    # After the commit: a transaction that is tried again begins where it began before.
-    file_import.position = position or file_import.position
-    return position is not None
+def import_batch(file_import: Import, importer: Importer, actor: Actor, size: int, refusal: str = "") -> int:
+    """Import the next rows, or refuse them; return their number. Ends the import after the last ones."""
+    plans = store_batch(file_import, importer, actor, size, refusal)
+    if plans:
+        # After the commit: a transaction that is tried again begins where it began before.
+        file_import.position = plans[-1].row.number
+    return len(plans)
 
 
 @atomic_with_retry
-def store_batch(file_import: Import, importer: Importer, actor: Actor, size: int, refusal: str) -> int | None:
-    """Do the work of `import_batch`; return the number of the last row, or None without one.
+def store_batch(file_import: Import, importer: Importer, actor: Actor, size: int, refusal: str) -> list[Plan]:
+    """Do the work of `import_batch` for up to `size` rows; return the plans that were stored.
 
     Deletes the imported rows; only refused ones are still needed. Locks the import, and the leads or appointments of
     the rows.
     """
+    started = monotonic()
     stored = take(file_import)
     # Locked, so that a lead that is being erased isn't added again from a row that goes with it.
     rows = stored.rows.exclude(verdict=Verdict.REFUSED).select_for_update()
     batch = next_rows(rows, stored.position, size)
     if not batch:
         finish(stored, ImportState.DONE)
-        return None
-    if refusal:
-        plans = [Plan(row, problems=[refusal]) for row in batch]
-    else:
-        plans = importer.plan(batch, lock=True)
-        importer.apply(plans, actor)
+        return []
+    plans = [Plan(row, problems=[refusal]) for row in batch] if refusal else importer.plan(batch, lock=True)
+    count = 0
+    while count < len(plans) and (count == 0 or monotonic() - started < BATCH_SECONDS):
+        end = max(FIRST_SLICE, 2 * count)
+        importer.apply(plans[count:end], actor)
+        count = end
+    plans = plans[:count]
     refused = [plan for plan in plans if plan.verdict == Verdict.REFUSED]
     done = [plan.row for plan in plans if plan.verdict != Verdict.REFUSED]
     store_verdicts(stored, refused)
     stored.rows.filter(pk__in=[row.pk for row in done]).delete()
     if stored.size is not None:
         stored.size = max(stored.size - sum(row.size for row in done), 0)
-    store_progress(stored, batch[-1].number, Counter(plan.verdict.value for plan in plans))
-    return stored.position
+    store_progress(stored, plans[-1].row.number, Counter(plan.verdict.value for plan in plans))
+    return plans
 
 
 def store_verdicts(stored: Import, plans: Sequence[Plan]) -> None:

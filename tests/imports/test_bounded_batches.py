@@ -2,6 +2,7 @@
 
 import csv
 from io import StringIO
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -110,3 +111,40 @@ def test_an_import_can_be_canceled_while_a_worker_checks_its_rows(
 
     assert answers == [302]
     assert (page.row.state, page.row.counts) == ("CANCELED", {})
+
+
+@pytest.mark.parametrize("seconds", [0.05, 1])
+def test_a_batch_of_the_import_ends_soon_after_its_rows_become_slow(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """Other organizations see no newer events until the transaction of a batch has ended."""
+    time, transactions = [0.0], []
+
+    class SlowImporter(LeadImporter):
+        """An importer whose rows after the 300th take long; the clock is the test's."""
+
+        def apply(self, plans: Any, actor: Any) -> None:
+            time[0] += sum(seconds for plan in plans if plan.row.number > 300)
+            super().apply(plans, actor)
+
+    def store_progress(stored: Any, position: int, *args: Any) -> None:
+        transactions.append(position)
+        save(stored, position, *args)
+
+    save = worker.store_progress
+    page = Page(mia, organization, csv_file(HEADER[:1], *([f"lead{number}@example.com"] for number in range(400))))
+    page.check()
+    monkeypatch.setitem(importers.IMPORTERS, "LEADS", SlowImporter)
+    monkeypatch.setattr(worker, "monotonic", lambda: time[0])
+    monkeypatch.setattr(worker, "store_progress", store_progress)
+
+    page.press("start")
+
+    sizes = [end - start for start, end in pairwise([1, *transactions])]
+    first = next(place for place, end in enumerate(transactions) if end > 300)
+    assert page.row.counts == {"NEW": 400}
+    assert sizes[0] == worker.FIRST_SLICE
+    assert sizes[1] == worker.MAX_BATCH
+    assert transactions[first] <= 300 + worker.MAX_BATCH
+    assert max(sizes[first + 1 :]) <= worker.FIRST_SLICE
+    assert max(sizes[first + 2 :]) <= max(1, round(0.1 / seconds))
