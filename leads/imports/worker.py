@@ -42,9 +42,9 @@ from organizations.models import Organization
 logger = logging.getLogger(__name__)
 
 READ_BATCH, CHECK_BATCH = 500, 500
-# Until the transaction of a batch ends, no organization sees newer events (docs/decisions/0002). So a batch ends when it
-# has taken this time, and the next one plans as many rows as would have fit. Rows are stored in slices, each of as many
-# rows as the batch has already: new leads are fast only together, and a slice takes no longer than those before it.
+# Until the transaction of a batch ends, no organization sees newer events (docs/decisions/0002). So a batch ends when
+# it has taken this time, and the next one plans as many rows as would have fit. Rows are stored in slices, each of as
+# many rows as the batch has already: new leads are fast only together, and a slice takes about as long as those before.
 BATCH_SECONDS = 0.1
 FIRST_SLICE, MAX_BATCH = 10, 200
 READ_TEXT = 1_000_000  # characters, after which a batch ends: canceling the import waits for it

@@ -27,6 +27,13 @@ class Killed(BaseException):
     """The end of a worker's process."""
 
 
+@pytest.fixture(autouse=True)
+def _batches_of_200(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let batches end by their number of rows, however slow this computer is."""
+    monkeypatch.setattr(worker, "FIRST_SLICE", worker.MAX_BATCH)
+    monkeypatch.setattr(worker, "BATCH_SECONDS", 1000)
+
+
 class FragileImporter(LeadImporter):
     """An importer whose worker is killed in some batches, after the batch has been written."""
 
