@@ -19,7 +19,7 @@ from staff.leads.search import find_by_lead
 from staff.selections import HAS_APPOINTMENT, OPT_IN_VIEWS, MyOptInsFilter, StageFilter
 from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
-from staff.toolkit.columns import two_lines, when
+from staff.toolkit.columns import day_and_time, two_lines
 from staff.toolkit.export import Column, Export, labels
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.tenant import TenantAdmin
@@ -104,7 +104,7 @@ class OptInAdmin(TenantAdmin):
 
     @admin.display(description="Submitted", ordering="created_at")
     def submitted(self, opt_in: OptIn) -> str:
-        return when(opt_in.created_at)
+        return day_and_time(opt_in.created_at)
 
     @admin.display(description="Source", ordering="source")
     def source_and_form(self, opt_in: OptIn) -> str:

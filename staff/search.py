@@ -24,7 +24,7 @@ from staff.configuration.statuses import status_label
 from staff.leads.search import row_ids, searched_organizations
 from staff.menu import menu
 from staff.toolkit.actions import row_url
-from staff.toolkit.columns import when
+from staff.toolkit.columns import day_and_time
 from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS
 from staff.toolkit.tenant import TenantAdmin, has_several_organizations
 
@@ -120,7 +120,7 @@ def lead_result(lead: Lead, organization: str) -> Result:
 def appointment_result(appointment: Appointment, organization: str) -> Result:
     host = f"Host: {appointment.host}" if appointment.host else "No host"
     badge = status_label(appointment.outcome) if appointment.outcome else "No outcome"
-    below = [when(appointment.schedule_time), host, organization]
+    below = [day_and_time(appointment.schedule_time), host, organization]
     return Result(row_url(appointment), str(appointment.lead), below, badge)
 
 

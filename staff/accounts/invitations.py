@@ -92,7 +92,7 @@ class InvitationAdmin(TenantAdmin):
         "Send again",
         icon="forward_to_inbox",
         question="Mail the invitation once more? It is then valid for another seven days.",
-        when=attrgetter("is_open"),
+        is_possible=attrgetter("is_open"),
         permission="manage",
     )
     def send_again(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
@@ -102,7 +102,7 @@ class InvitationAdmin(TenantAdmin):
         "Withdraw",
         icon="block",
         question="Withdraw this invitation? Its link stops working at once.",
-        when=attrgetter("is_open"),
+        is_possible=attrgetter("is_open"),
         permission="manage",
         danger=True,
     )
@@ -114,7 +114,7 @@ class InvitationAdmin(TenantAdmin):
         icon="undo",
         question="The person has asked for no more invitations. Only if they themselves want to be invited again:",
         form=ConsentForm,
-        when=attrgetter("unsubscribed_at"),
+        is_possible=attrgetter("unsubscribed_at"),
         permission="operator",
     )
     def allow_again(self, request: HttpRequest, invitation: Invitation, form: ConsentForm) -> None:

@@ -133,7 +133,7 @@ class MembershipAdmin(TenantAdmin):
         "Leave the organization",
         icon="logout",
         question=leave_question,
-        when=attrgetter("is_active"),
+        is_possible=attrgetter("is_active"),
         permission="own",
         danger=True,
         answer=lambda request, member, result: redirect("admin:index"),

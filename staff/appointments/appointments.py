@@ -31,7 +31,7 @@ from staff.imports import ImportButton
 from staff.leads.columns import contact
 from staff.leads.search import find_by_lead
 from staff.selections import APPOINTMENT_VIEWS, AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
-from staff.toolkit.columns import when
+from staff.toolkit.columns import day_and_time
 from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
 from staff.toolkit.filters import DayRangeFilter
@@ -173,7 +173,7 @@ class AppointmentAdmin(RecordAdmin):
 
     @admin.display(description="Time", ordering="schedule_time")
     def time(self, appointment: Appointment) -> str:
-        return when(appointment.schedule_time)
+        return day_and_time(appointment.schedule_time)
 
     @admin.display(description="Other appointments")
     def other_appointments(self, appointment: Appointment) -> str:

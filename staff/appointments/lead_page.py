@@ -22,7 +22,7 @@ from staff.leads.record import SET_BY_STAFF
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
 from staff.toolkit.forms import validate_year
 from staff.toolkit.record import Card, Fact, RecordAdmin, RecordButton
-from staff.toolkit.timeline import when
+from staff.toolkit.timeline import full_time
 
 MAX_LISTED = 5  # appointments beside the timeline
 
@@ -72,16 +72,16 @@ def set_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Nex
         organization=lead.organization, actor=staff_actor(current_user(request)), lead_id=lead.pk, **form.cleaned_data
     )
     assert lead.next_step_at
-    return f"Next step: {lead.get_next_step_type_display()}, {when(lead.next_step_at)}."
+    return f"Next step: {lead.get_next_step_type_display()}, {full_time(lead.next_step_at)}."
 
 
 @object_action(
     "Next step is done",
     icon="check",
     question="Mark the next step as done?",
-    when=lambda lead: lead.next_step_at is not None,
-    once=next_step_state,
-    is_same=lambda lead, form: lead.next_step_at is None,
+    is_possible=lambda lead: lead.next_step_at is not None,
+    state=next_step_state,
+    is_done=lambda lead, form: lead.next_step_at is None,
     next_url=lambda request, lead: home_url(request) or row_url(lead),
 )
 def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> str:
@@ -115,7 +115,7 @@ def appointments_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Ca
     facts = [
         Fact(
             " · ".join(str(part) for part in (row.event_type, row.host, row.outcome) if part),
-            when(row.schedule_time),
+            full_time(row.schedule_time),
             row_url(row),
         )
         for row in rows[:MAX_LISTED]

@@ -29,7 +29,7 @@ from staff.appointments.record_forms import (
 )
 from staff.boards.moves import board_url
 from staff.toolkit.actions import object_action, row_url
-from staff.toolkit.columns import when
+from staff.toolkit.columns import day_and_time
 from staff.toolkit.record import RecordAdmin
 from statuses.models import StatusRole
 
@@ -113,7 +113,7 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
     if lead_status:
         sentences.append(f"The lead's status is {lead_status}.")
     if next_step_at:
-        sentences.append(f"Call back on {when(next_step_at)}.")
+        sentences.append(f"Call back on {day_and_time(next_step_at)}.")
     return " ".join([*sentences, effects])
 
 
@@ -134,9 +134,9 @@ def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeFo
         icon=icon,
         question=question,
         form=partial(form, role=role),
-        when=is_offered,
-        once=state,
-        is_same=has_outcome,
+        is_possible=is_offered,
+        state=state,
+        is_done=has_outcome,
         next_url=next_url,
     )(store_outcome)
 
@@ -153,8 +153,8 @@ set_outcome = object_action(
     icon="label",
     question=outcome_question,
     form=OutcomeForm,
-    once=lambda appointment: appointment.outcome_id,
-    is_same=has_outcome,
+    state=lambda appointment: appointment.outcome_id,
+    is_done=has_outcome,
     next_url=next_url,
 )(store_outcome)
 accept_suggestion = object_action(
@@ -163,9 +163,9 @@ accept_suggestion = object_action(
     icon="insights",
     question=suggestion_question,
     form=SuggestedOutcomeForm,
-    when=lambda appointment: suggested_outcome(appointment)[1],
-    once=suggestion_state,
-    is_same=has_outcome,
+    is_possible=lambda appointment: suggested_outcome(appointment)[1],
+    state=suggestion_state,
+    is_done=has_outcome,
 )(store_outcome)
 
 
@@ -174,8 +174,8 @@ accept_suggestion = object_action(
     icon="schedule",
     question=move_question,
     form=RescheduleForm,
-    once=state,
-    is_same=lambda appointment, form: appointment.schedule_time == form.new_time,
+    state=state,
+    is_done=lambda appointment, form: appointment.schedule_time == form.new_time,
 )
 def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: RescheduleForm) -> str:
     to = form.cleaned_data["schedule_time"]
@@ -187,7 +187,7 @@ def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment
         to=to,
         reason=form.cleaned_data["reason"],
     )
-    return f"Moved to {when(to)}. {effects}"
+    return f"Moved to {day_and_time(to)}. {effects}"
 
 
 @object_action(
@@ -210,9 +210,9 @@ def add_note(page: RecordAdmin, request: HttpRequest, appointment: Appointment, 
     question=cancel_question,
     form=CancellationForm,
     danger=True,
-    when=is_cancelable,
-    once=state,
-    is_same=lambda appointment, form: not is_cancelable(appointment),
+    is_possible=is_cancelable,
+    state=state,
+    is_done=lambda appointment, form: not is_cancelable(appointment),
     next_url=next_url,
 )
 def cancel(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: CancellationForm) -> str:

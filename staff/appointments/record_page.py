@@ -12,7 +12,7 @@ from staff.configuration.statuses import status_label
 from staff.leads.leads import LeadAdmin
 from staff.toolkit.actions import row_url
 from staff.toolkit.record import Card, Fact, RecordAdmin, RecordButton
-from staff.toolkit.timeline import TimelineEntry, when
+from staff.toolkit.timeline import TimelineEntry, full_time
 
 LEAD_CARD_KINDS = ("appointments", "notes", "statuses", "opt_ins", "changes")
 MAX_ENTRIES = 3  # of the lead's timeline
@@ -22,7 +22,7 @@ MAX_LISTED = 10  # other appointments of the day
 def facts(appointment: Appointment) -> Sequence[Fact]:
     lead, meeting, recording = appointment.lead, appointment.meeting_url, appointment.recording_url
     people = {"Host": appointment.host, "Setter": appointment.setter, "Triager": appointment.triager}
-    time = f"{when(appointment.schedule_time)} ({appointment.duration_minutes} min) · {relative_time(appointment)}"
+    time = f"{full_time(appointment.schedule_time)} ({appointment.duration_minutes} min) · {relative_time(appointment)}"
     return [
         Fact("When", time),
         Fact("E-mail", lead.email, f"mailto:{lead.email}", can_copy=True),
@@ -61,7 +61,7 @@ def lead_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment)
         [
             Fact("Name", str(lead), row_url(lead)),
             Fact("Status", status_label(lead.status)),
-            *(Fact(when(entry.at), entry.text, entry.url) for entry in latest_entries(appointment)),
+            *(Fact(full_time(entry.at), entry.text, entry.url) for entry in latest_entries(appointment)),
             Fact("", "The lead's whole story", f"{row_url(lead)}#record-timeline"),
         ],
     )
@@ -82,7 +82,7 @@ def day_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) 
     others = other_appointments(appointment)
     facts = [
         Fact(
-            f"{when(other.schedule_time)}, {other.duration_minutes} min" + (", overlaps" if overlaps else ""),
+            f"{full_time(other.schedule_time)}, {other.duration_minutes} min" + (", overlaps" if overlaps else ""),
             " · ".join(str(part) for part in (other.lead, other.event_type, other.host) if part),
             row_url(other),
         )

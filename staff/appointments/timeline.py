@@ -26,9 +26,9 @@ from staff.toolkit.timeline import (
     TimelineSource,
     change_entry,
     fields_without,
+    full_time,
     newest,
     newest_changes,
-    when,
 )
 from webhooks.models import Delivery, Event
 
@@ -77,7 +77,7 @@ def bookings(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterat
             appointment.created_at,
             appointment.pk,
             "appointments",
-            f"Booked: {appointment.event_type or 'appointment'}, {when(at)}",
+            f"Booked: {appointment.event_type or 'appointment'}, {full_time(at)}",
             actor_name=appointment.booked_by or "",
             details=[Detail(label, str(value)) for label, value in values.items() if value],
             url=row_url(appointment),
@@ -140,7 +140,7 @@ def webhooks(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterat
 
 
 def name_of(appointment: Appointment) -> str:
-    return f"{appointment.event_type or 'appointment'}, {when(appointment.schedule_time)}"
+    return f"{appointment.event_type or 'appointment'}, {full_time(appointment.schedule_time)}"
 
 
 def rows_of_appointments(model: type[Any], scope: Scope, row: VersionedModel) -> QuerySet[Any]:

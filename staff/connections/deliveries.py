@@ -13,7 +13,7 @@ from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.base import ReadOnlyInline, format_json, state_label
-from staff.toolkit.columns import when
+from staff.toolkit.columns import day_and_time
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from webhooks.models import Attempt, Delivery
@@ -58,17 +58,17 @@ class DeliveryAdmin(NewestSearchAdmin):
 
     @admin.display(description="Next attempt", ordering="next_attempt_at")
     def next_attempt(self, delivery: Delivery) -> str:
-        return when(delivery.next_attempt_at)
+        return day_and_time(delivery.next_attempt_at)
 
     @admin.display(description="Created", ordering="created_at")
     def created(self, delivery: Delivery) -> str:
-        return when(delivery.created_at)
+        return day_and_time(delivery.created_at)
 
     @object_action(
         "Replay",
         icon="replay",
         question="Send this delivery again, with the same webhook-id?",
-        when=lambda delivery: delivery.state != State.PENDING or delivery.attempt_count > 0,
+        is_possible=lambda delivery: delivery.state != State.PENDING or delivery.attempt_count > 0,
     )
     def replay(self, request: HttpRequest, delivery: Delivery, form: ConfirmationForm) -> None:
         replay(delivery=delivery)

@@ -146,7 +146,7 @@ class EndpointAdmin(TenantAdmin):
         return count_pending_replays(endpoint)
 
     @object_action(
-        "Send test event", icon="send", question="Send a webhook.test event to this endpoint only?", when=IS_ACTIVE
+        "Send test event", icon="send", question="Send a webhook.test event to this endpoint only?", is_possible=IS_ACTIVE
     )
     def send_test(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> None:
         send_test(endpoint=endpoint, actor=staff_actor(current_user(request)))
@@ -156,7 +156,7 @@ class EndpointAdmin(TenantAdmin):
         icon="history",
         question=REPLAY_MISSED_QUESTION,
         form=ReplayMissedForm,
-        when=IS_ACTIVE,
+        is_possible=IS_ACTIVE,
     )
     def replay_missed(self, request: HttpRequest, endpoint: Endpoint, form: ReplayMissedForm) -> None:
         count = replay_since(endpoint=endpoint, actor=staff_actor(current_user(request)), **form.cleaned_data)
@@ -167,7 +167,7 @@ class EndpointAdmin(TenantAdmin):
         icon="autorenew",
         question="Create a new signing secret? For 24 hours, deliveries are signed with the old one too.",
         # A second rotation would end the overlap with the secret that receivers still have.
-        once=attrgetter("previous_secret_until"),
+        state=attrgetter("previous_secret_until"),
         answer=lambda request, endpoint, secret: show_secret(
             request, endpoint, "The endpoint's new signing secret", secret
         ),

@@ -112,8 +112,8 @@ class ApiKeyAdmin(TenantAdmin):
         icon="autorenew",
         question="Create a new key with the same name and scopes, and let this one expire?",
         form=RotationForm,
-        when=attrgetter("is_live"),
-        once=newest_key_id,
+        is_possible=attrgetter("is_live"),
+        state=newest_key_id,
         answer=lambda request, key, result: show_key(request, *result),
     )
     def rotate(self, request: HttpRequest, key: ApiKey, form: RotationForm) -> tuple[ApiKey, str]:
@@ -126,7 +126,7 @@ class ApiKeyAdmin(TenantAdmin):
         icon="block",
         question="Revoke this key? All further requests with it will be refused.",
         danger=True,
-        when=attrgetter("is_live"),
+        is_possible=attrgetter("is_live"),
     )
     def revoke(self, request: HttpRequest, key: ApiKey, form: ConfirmationForm) -> None:
         revoke_key(key=key)

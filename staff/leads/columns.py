@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 
 from foundation.db.timestamps import now
 from leads.models import Lead
-from staff.toolkit.columns import NOTHING, two_lines, when
+from staff.toolkit.columns import NOTHING, day_and_time, two_lines
 
 
 def contact(lead: Lead) -> SafeString:
@@ -25,4 +25,4 @@ def next_step(lead: Lead) -> SafeString | str:
     else:
         return NOTHING
     is_overdue = lead.next_step_at and time < now()
-    return format_html('<span class="{}">{}, {}</span>', "list-due" if is_overdue else "", label, when(time))
+    return format_html('<span class="{}">{}, {}</span>', "list-due" if is_overdue else "", label, day_and_time(time))

@@ -36,7 +36,7 @@ from staff.leads.search import find_by_lead
 from staff.optins import opt_ins
 from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
 from staff.toolkit.bulk import members, selected_action
-from staff.toolkit.columns import when
+from staff.toolkit.columns import day_and_time
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
 from staff.toolkit.filters import DayRangeFilter
@@ -242,7 +242,7 @@ class LeadAdmin(RecordAdmin):
 
     @admin.display(description="Last change", ordering="updated_at")
     def changed(self, lead: Lead) -> str:
-        return when(lead.updated_at)
+        return day_and_time(lead.updated_at)
 
     def save_model(self, request: HttpRequest, obj: Lead, form: LeadForm, change: bool) -> None:
         actor = staff_actor(current_user(request))

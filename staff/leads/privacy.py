@@ -23,7 +23,7 @@ from staff.appointments.upcoming import appointments_of_erased
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.export import download
 from staff.toolkit.record import RecordAdmin
-from staff.toolkit.timeline import when
+from staff.toolkit.timeline import full_time
 
 ERASURE = (
     "This can't be undone. Names, e-mail, phone, notes, answers, traffic, links, custom values and the history of "
@@ -99,4 +99,6 @@ def erasure_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> str:
     erasure = open_erasure(lead)
     if erasure is None:
         return ""
-    return f"Being erased: requested by {erasure.actor_name}, {when(erasure.created_at)}. This can take some minutes."
+    return (
+        f"Being erased: requested by {erasure.actor_name}, {full_time(erasure.created_at)}. This can take some minutes."
+    )

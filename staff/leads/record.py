@@ -25,10 +25,10 @@ from staff.toolkit.timeline import (
     TimelineEntry,
     change_entry,
     fields_without,
+    full_time,
     newest,
     newest_changes,
     plain,
-    when,
 )
 from statuses.models import Board, Status
 
@@ -62,8 +62,8 @@ class LeadNoteForm(ConfirmationForm):
     icon="label",
     question="Webhooks are sent. Appointments keep their outcomes.",
     form=LeadStatusForm,
-    once=lambda lead: lead.status_id,
-    is_same=lambda lead, form: form.is_valid() and lead.status == form.cleaned_data["status"],
+    state=lambda lead: lead.status_id,
+    is_done=lambda lead, form: form.is_valid() and lead.status == form.cleaned_data["status"],
 )
 def set_status(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadStatusForm) -> str:
     status, actor = form.cleaned_data["status"], staff_actor(current_user(request))
@@ -87,7 +87,7 @@ def facts_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
             *(Fact(label, plain(value)) for label, value in values.items()),
             Fact("First source", str(lead.first_source)),
             Fact("Last source", str(lead.last_source)),
-            Fact("Added", when(lead.created_at)),
+            Fact("Added", full_time(lead.created_at)),
             Fact("Lead ID", str(lead.pk), can_copy=True),
         ],
     )

@@ -14,7 +14,7 @@ from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -43,10 +43,10 @@ class ConfirmationForm(forms.Form):
 class ObjectAction:
     """A button on a row's page.
 
-    `question` is the text of the confirmation page, or a function of the row that returns it. With `once`, a form works
-    only while `once(row)` is what it was when the form was shown. If not, `is_same(row, form)` says whether the row is
-    as the form wants it (the form was sent twice), or someone else has changed it. `next_url` is the page that follows,
-    by default the row's. `answer` makes another response, from the request, the row and the handler's result.
+    `question` is the text of the confirmation page, or a function of the row that returns it. With `state`, a form
+    works only while `state(row)` is what it was when the form was shown. If not, `is_done(row, form)` says whether the
+    row is as the form wants it (the form was sent twice), or someone else has changed it. `next_url` is the page that
+    follows, by default the row's. `answer` makes another response, from the request, the row and the handler's result.
     """
 
     handler: Handler
@@ -56,10 +56,10 @@ class ObjectAction:
     question: str | Callable[[Any], str]
     form: Callable[..., ConfirmationForm] = ConfirmationForm
     danger: bool = False
-    when: Callable[[Any], object] = lambda row: True
+    is_possible: Callable[[Any], object] = lambda row: True
     permission: str = "change"
-    once: Callable[[Any], object] | None = None
-    is_same: Callable[[Any, Any], bool] = lambda row, form: True
+    state: Callable[[Any], object] | None = None
+    is_done: Callable[[Any, Any], bool] = lambda row, form: True
     next_url: Callable[[HttpRequest, Any], str] = lambda request, row: row_url(row)
     answer: Callable[[HttpRequest, Any, Any], HttpResponseBase] | None = None
 
@@ -67,7 +67,7 @@ class ObjectAction:
         return bool(getattr(page, f"has_{self.permission}_permission")(request, row))
 
     def is_offered(self, page: ModelAdmin, request: HttpRequest, row: Model) -> bool:
-        return self.is_allowed(page, request, row) and bool(self.when(row))
+        return self.is_allowed(page, request, row) and bool(self.is_possible(row))
 
     def url(self, row: Model) -> str:
         return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_{self.name}", args=[quote(row.pk)])
@@ -89,42 +89,38 @@ class ObjectAction:
                     page.log_change(request, row, f"{self.label}.")
         except DomainError as error:
             add_form_errors(form, error)
+        url = self.next_url(request, row)
         if refusal:
             messages.warning(request, f"{self.label}: {refusal}")
-            return redirect(self.next_url(request, row))
+            return redirect(url)
         if not form.is_valid():
-            return self.ask(page, request, row, form)
-        return self.answer(request, row, result) if self.answer else self.report(request, row, result)
-
-    def refusal(self, request: HttpRequest, row: Any, form: ConfirmationForm) -> str:
-        """Return why nothing can be done, or "". Locks the row of a button with `once` if its form was sent.
-
-        The form may be stale, so the row is read again.
-        """
-        impossible = "" if self.when(row) else "this is not possible at the moment."
-        if self.once is None or "state" not in request.POST:
-            return impossible
-        locked = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
-        if str(self.once(locked)) == request.POST["state"]:
-            return impossible
-        if self.is_same(locked, form):
-            return "this was done already. Nothing was done again."
-        return "someone has changed this since you opened the page. Nothing was done: check it before you try again."
-
-    def ask(self, page: ModelAdmin, request: HttpRequest, row: Model, form: ConfirmationForm) -> HttpResponse:
-        context = {"form": form, "question": self.question_about(row), "danger": self.danger}
-        context |= page_context(page, request, row, self.label) | {"back_url": self.next_url(request, row)}
-        if self.once:
-            context["state"] = request.POST.get("state", str(self.once(row)))
-        return TemplateResponse(request, "admin/confirm_action.html", context)
-
-    def report(self, request: HttpRequest, row: Model, message: object) -> HttpResponse:
-        """Redirect to `next_url` with the success message, which links the row if that is another page."""
-        url, text = self.next_url(request, row), message or f"{self.label}: done."
+            context = {"form": form, "question": self.question_about(row), "danger": self.danger, "back_url": url}
+            if self.state:
+                context["state"] = request.POST.get("state", str(self.state(row)))
+            context |= page_context(page, request, row, self.label)
+            return TemplateResponse(request, "admin/confirm_action.html", context)
+        if self.answer:
+            return self.answer(request, row, result)
+        text = result or f"{self.label}: done."
         if url != row_url(row):
             text = format_html('<a href="{}" class="underline">{}</a>: {}', row_url(row), row, text)
         messages.success(request, str(text))
         return redirect(url)
+
+    def refusal(self, request: HttpRequest, row: Any, form: ConfirmationForm) -> str:
+        """Return why nothing can be done, or "". Locks the row of a button with `state` if its form was sent.
+
+        The form may be stale, so the row is read again.
+        """
+        impossible = "" if self.is_possible(row) else "this is not possible at the moment."
+        if self.state is None or "state" not in request.POST:
+            return impossible
+        locked = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
+        if str(self.state(locked)) == request.POST["state"]:
+            return impossible
+        if self.is_done(locked, form):
+            return "this was done already. Nothing was done again."
+        return "someone has changed this since you opened the page. Nothing was done: check it before you try again."
 
 
 def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:

@@ -19,7 +19,7 @@ def two_lines(first: object, second: object) -> SafeString:
     return format_html('<span class="list-cell"><span>{}</span><small>{}</small></span>', first, second)
 
 
-def when(time: datetime | None) -> SafeString | str:
+def day_and_time(time: datetime | None) -> SafeString | str:
     """Return a time of the user's zone with its day, and how far it is from now if that is less than two hours."""
     if time is None:
         return NOTHING

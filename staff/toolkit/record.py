@@ -143,7 +143,7 @@ class RecordAdmin(TenantAdmin):
                 key,
                 question=button.question_about(row),
                 form=button.form(subject=row, request=request, auto_id=f"{button.name}_%s"),
-                state=str(button.once(row)) if button.once else None,
+                state=str(button.state(row)) if button.state else None,
                 is_danger=button.danger,
             )
             for action, key in keys.items()

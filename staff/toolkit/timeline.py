@@ -156,7 +156,7 @@ def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, curs
     return Timeline(page, kinds, kind, f"?{urlencode(chosen)}" if cursor else "", older)
 
 
-def when(at: datetime) -> str:
+def full_time(at: datetime) -> str:
     return date_format(timezone.localtime(at), "DATETIME_FORMAT")
 
 
@@ -205,7 +205,7 @@ def describe_custom_fields(before: list[dict[str, Any]], after: list[dict[str, A
 def display(column: Any, value: Any) -> str:  # any field, and any JSON
     """Format an API value of the column for people."""
     if isinstance(value, str) and value and isinstance(column, DateTimeField):
-        return when(datetime.fromisoformat(value))
+        return full_time(datetime.fromisoformat(value))
     if isinstance(value, str) and getattr(column, "flatchoices", None):
         return str(dict(column.flatchoices).get(value, value))
     return plain(value)
