@@ -203,8 +203,8 @@ def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> Hosts:
     """
     present = set(rows.order_by().values_list("host", flat=True).distinct())
     hosted = Appointment.objects.of(page.organization).filter(host=OuterRef("pk"))
-    can_host = Q(is_active=True, user__is_active=True) & (Q(role=MemberRole.CLOSER) | Exists(hosted))
-    members = Membership.objects.of(page.organization).filter(can_host | Q(pk__in=present - {None}))
+    has_column = Q(is_active=True, user__is_active=True) & (Q(role=MemberRole.CLOSER) | Exists(hosted))
+    members = Membership.objects.of(page.organization).filter(has_column | Q(pk__in=present - {None}))
     user = current_user(page.request)
     choices = sorted(
         members.select_related("user")[:MAX_CHOICES], key=lambda host: (host.user_id != user.pk, str(host).lower())
