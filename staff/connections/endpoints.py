@@ -146,7 +146,10 @@ class EndpointAdmin(TenantAdmin):
         return count_pending_replays(endpoint)
 
     @object_action(
-        "Send test event", icon="send", question="Send a webhook.test event to this endpoint only?", is_possible=IS_ACTIVE
+        "Send test event",
+        icon="send",
+        question="Send a webhook.test event to this endpoint only?",
+        is_possible=IS_ACTIVE,
     )
     def send_test(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> None:
         send_test(endpoint=endpoint, actor=staff_actor(current_user(request)))
