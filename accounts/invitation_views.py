@@ -10,7 +10,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from accounts import invitations
-from accounts.invitations import InvitationClosed, NewAccount, SignInRequired
+from accounts.invitations import InvitationClosed, SignInRequired
 from accounts.new_password import NewPasswordForm
 from accounts.pages import account_page, link_page
 from notifications.views import invalid_link_page, unsubscribe_page
@@ -18,8 +18,6 @@ from organizations.models import Invitation, User
 
 
 class NewAccountForm(NewPasswordForm):
-    """Asks an invited person for the name and the password of their account."""
-
     first_name = forms.CharField(max_length=255)
     last_name = forms.CharField(max_length=255, required=False)
     field_order = ("first_name", "last_name", "new_password1", "new_password2")
@@ -28,7 +26,6 @@ class NewAccountForm(NewPasswordForm):
 @link_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the invitation of a link; on a POST, accept or decline it."""
     try:
         invitation = invitations.find_invitation(token)
         account = User.objects.with_email(invitation.email).first()
@@ -46,10 +43,7 @@ def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def show_invitation(request: HttpRequest, token: str, invitation: Invitation, account: User | None) -> HttpResponse:
-    """Show the invitation with the form that this person needs, or accept it if the form was sent and is valid.
-
-    Raises InvitationClosed.
-    """
+    """Show the form that this person needs, or accept if it was sent and is valid. Raises InvitationClosed."""
     needs_sign_in = invitations.needs_sign_in(account, invitation)
     form: NewAccountForm | None = None
     if not needs_sign_in:
@@ -60,15 +54,16 @@ def show_invitation(request: HttpRequest, token: str, invitation: Invitation, ac
     if request.method == "POST" and (form is None or form.is_valid()):
         user = request.user if isinstance(request.user, User) else None
         data = form.cleaned_data if form else {}
-        new = NewAccount(data["new_password1"], data["first_name"], data["last_name"]) if data else None
+        names = {name: data[name] for name in ("first_name", "last_name") if data}
         try:
             # A session of an account whose address was not verified ends now: its password changes.
-            member = invitations.accept(token=token, signed_in_user=user, new_account=new)
-        except SignInRequired as refusal:
-            error = str(refusal)
-        else:
+            member = invitations.accept(
+                token=token, signed_in_user=user, password=data.get("new_password1", ""), **names
+            )
             messages.success(request, f"You are now a member of {member.organization}.")
             return HttpResponseRedirect(reverse("admin:index"))
+        except SignInRequired as refusal:
+            error = str(refusal)
     return account_page(
         request,
         "invitation",

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -43,15 +42,6 @@ class SignInRequired(Conflict):
     message = "Sign in to accept this invitation."
 
 
-@dataclass(frozen=True)
-class NewAccount:
-    """Password and name for a new account, or for one whose address was never verified."""
-
-    password: str
-    first_name: str
-    last_name: str
-
-
 @transaction.atomic
 def invite(
     *,
@@ -61,10 +51,7 @@ def invite(
     invited_by: User | None,
     assignable: Collection[str] = tuple(ROLE_ORDER),
 ) -> Invitation:
-    """Invite the address, and mail the invitation after the commit. `invited_by` is None for a management command.
-
-    Locks the organization. Raises ValidationFailed if the role is not `assignable`, or the address can't be invited.
-    """
+    """Invite the address. `invited_by` is None for a command. Locks the organization. Raises ValidationFailed."""
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     if role not in assignable:
         raise ValidationFailed({"role": ["must not be above your own"]})
@@ -117,12 +104,14 @@ def lock_open(invitation: Invitation) -> Invitation:
     return stored
 
 
+def lock_by_token(token: str) -> Invitation:
+    lock_open(find_invitation(token))
+    return find_invitation(token)  # again: it may have changed before the row was locked
+
+
 @transaction.atomic
 def send_again(*, invitation: Invitation, invited_by: User) -> None:
-    """Mail the invitation once more, valid for another seven days, now from `invited_by`.
-
-    Locks the invitation. Raises InvitationClosed, and Conflict if it was sent too often.
-    """
+    """Mail the invitation again, for seven days. Locks it. Raises InvitationClosed, and Conflict if sent too often."""
     invitation = lock_open(invitation)
     if invitation.sent_count >= MAX_SENT or invitation.last_sent_at > now() - RESEND_INTERVAL:
         raise Conflict(f"An invitation is sent at most {MAX_SENT} times, and at most once in 5 minutes.")
@@ -177,10 +166,9 @@ def find_by_unsubscribe_token(token: str) -> Invitation | None:
 def find_invitation(token: str) -> Invitation:
     """Return the invitation that a link leads to. Raises InvitationClosed if it can't be accepted."""
     match = TOKEN_PATTERN.fullmatch(token)
-    if match is None:
-        raise InvitationClosed
-    invitation = Invitation.unscoped.select_related("organization", "invited_by").filter(pk=UUID(match[1])).first()
-    if invitation is None:
+    rows = Invitation.unscoped.select_related("organization", "invited_by")
+    invitation = rows.filter(pk=UUID(match[1])).first() if match else None
+    if match is None or invitation is None:
         raise InvitationClosed
     macs = [token_mac(invitation, secret) for secret in (None, *settings.SECRET_KEY_FALLBACKS)]
     is_genuine = any(constant_time_compare(match[2], mac) for mac in macs)
@@ -219,20 +207,20 @@ def has_open_invitation(user: User) -> bool:
 
 
 @transaction.atomic
-def accept(*, token: str, signed_in_user: User | None, new_account: NewAccount | None) -> Membership:
+def accept(*, token: str, signed_in_user: User | None, password: str = "", **names: str) -> Membership:
     """Make the person with the invited address a member. Their address is verified from now on.
 
-    An account that `needs_sign_in` must be the signed-in one. Any other gets the new password, which ends its sessions;
-    without an account, one is created. Locks the invitation, then the account. Raises InvitationClosed, SignInRequired.
+    An account that `needs_sign_in` must be the signed-in one. Any other gets password and names, which ends its
+    sessions; without an account, one is created. Locks invitation and account. Raises InvitationClosed, SignInRequired.
     """
-    invitation = lock_open_invitation(token)
+    invitation = lock_by_token(token)
     account = User.objects.with_email(invitation.email).select_for_update().first()
     if account and not account.is_active:
         raise InvitationClosed(ACCOUNT_DISABLED)
     if account is None or not needs_sign_in(account, invitation):
-        if new_account is None:
+        if not password:
             raise SignInRequired
-        account = prove_address(account, email=invitation.email, new_account=new_account)
+        account = prove_address(account, invitation.email, password, names)
     elif account != signed_in_user:
         raise SignInRequired
     member: Membership | None = Membership.objects.of(invitation.organization).filter(user=account).first()
@@ -244,19 +232,18 @@ def accept(*, token: str, signed_in_user: User | None, new_account: NewAccount |
     return member
 
 
-def prove_address(account: User | None, *, email: str, new_account: NewAccount) -> User:
+def prove_address(account: User | None, email: str, password: str, names: dict[str, str]) -> User:
     """Create the account, or give it to the person who has proved its address: its password and sessions end."""
-    names = {"first_name": new_account.first_name, "last_name": new_account.last_name}
     if account is None:
         try:
             with transaction.atomic():
-                return User.objects.create_user(email, new_account.password, email_verified_at=now(), **names)
+                return User.objects.create_user(email, password, email_verified_at=now(), **names)
         except IntegrityError:
             raise SignInRequired("An account with this address has just been created. Open the link again.") from None
     with recorded_as_member(account, staff_actor(account)):
-        account.set_password(new_account.password)
+        account.set_password(password)
         account.email_verified_at = now()
-        account.first_name, account.last_name = new_account.first_name, new_account.last_name
+        account.first_name, account.last_name = names["first_name"], names["last_name"]
         account.save(update_fields=["password", "email_verified_at", "first_name", "last_name"])
     record_security_event(SecurityEventKind.PASSWORD_RESET, user=account)
     return account
@@ -265,15 +252,12 @@ def prove_address(account: User | None, *, email: str, new_account: NewAccount) 
 @transaction.atomic
 def decline(*, token: str) -> None:
     """Decline the invitation. Locks it. Raises InvitationClosed."""
-    close(lock_open_invitation(token), "declined_at", SecurityEventKind.INVITATION_DECLINED)
+    close(lock_by_token(token), "declined_at", SecurityEventKind.INVITATION_DECLINED)
 
 
 @transaction.atomic
 def unsubscribe(*, invitation: Invitation) -> None:
-    """Decline the organization's open invitation of this address, and refuse new ones. Repeating it is safe.
-
-    Locks the organization, as inviting does, and then the open invitation. A membership stays as it is.
-    """
+    """Decline the open invitation, and refuse new ones. Repeating is safe. Locks organization, then invitation."""
     organization = invitation.organization
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     rows = Invitation.objects.of(organization)
@@ -286,10 +270,7 @@ def unsubscribe(*, invitation: Invitation) -> None:
 
 @transaction.atomic
 def allow_again(*, invitation: Invitation, consent: str) -> None:
-    """Let the organization invite the address again, and log how its person agreed. Repeating it is safe.
-
-    Only for operators, because the person has refused the organization. Locks the organization.
-    """
+    """End a person's refusal, and log how they agreed. For operators. Repeating is safe. Locks the organization."""
     organization = invitation.organization
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     suppressed = Invitation.objects.of(organization).with_email(invitation.email).exclude(unsubscribed_at=None)
@@ -309,13 +290,6 @@ def end_unconfirmed_membership(invitation: Invitation) -> None:
     """If the person is a member from before there were invitations, end that: no one can name them any more."""
     rows = Membership.objects.of(invitation.organization).filter(is_unconfirmed=True)
     rows.filter(user__in=User.objects.with_email(invitation.email)).update(is_unconfirmed=False)
-
-
-def lock_open_invitation(token: str) -> Invitation:
-    """Lock and return the invitation that a link leads to. Raises InvitationClosed if it can't be accepted."""
-    invitation = find_invitation(token)
-    Invitation.objects.of(invitation.organization).select_for_update().get(pk=invitation.pk)
-    return find_invitation(token)  # again: it may have been answered before the row was locked
 
 
 def open_invitations_for(email: str) -> list[Invitation]:

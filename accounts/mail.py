@@ -24,8 +24,6 @@ SENTENCES = {
 
 
 class InvitationQueue(MailQueue[Organization, Invitation]):
-    """E-mails with an invitation's link. They count towards the organization's limit on e-mails."""
-
     name, label = "invitations", "account e-mails"
     model = Invitation
     group_field, group_model = "organization", Organization
@@ -50,8 +48,6 @@ class InvitationQueue(MailQueue[Organization, Invitation]):
 
 
 class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
-    """Links for choosing a new password. Each is a group of its own."""
-
     name, label = "password_resets", "account e-mails"
     model = group_model = PasswordReset
     group_field = "group"
@@ -73,8 +69,6 @@ class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
 
 
 class SecurityNoticeQueue(MailQueue[User, SecurityNotice]):
-    """E-mails about events of a person's account, so that they notice what they did not do themselves."""
-
     name, label = "security_notices", "notifications"
     model = SecurityNotice
     group_field, group_model = "user", User

@@ -7,23 +7,14 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.sessions import note_usage
 from foundation.api.request_owner import note_person
-from organizations.isolation.row_level_security import (
-    NO_TENANT,
-    OWNER_SCOPE,
-    DatabaseScope,
-    bypass_rls,
-    set_scope,
-    staff_scope,
-)
+from organizations.isolation import bypass_rls
+from organizations.isolation.row_level_security import NO_TENANT, OWNER_SCOPE, DatabaseScope, set_scope, staff_scope
 from organizations.permissions import is_operator, roles_by_organization
 from organizations.security_log import current_request
 
 
 class StaffMiddleware:
-    """Sets the database scope of admin requests, notes their sessions' use, and passes requests to the security log.
-
-    It comes after Django's authentication middleware.
-    """
+    """Sets the scope of admin requests and notes their sessions' use. Comes after Django's own authentication."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -48,12 +39,8 @@ class StaffMiddleware:
 
 
 def scope_of(request: HttpRequest) -> DatabaseScope:
-    """Return all rows for an operator, those of the user's organizations for a member, and none for a visitor."""
     if not request.user.is_authenticated:
         return NO_TENANT
-    if is_operator(request):
-        note_person(request, request.user.pk, [])
-        return OWNER_SCOPE
-    roles = roles_by_organization(request)
+    roles = {} if is_operator(request) else roles_by_organization(request)
     note_person(request, request.user.pk, list(roles))
-    return staff_scope(roles)
+    return OWNER_SCOPE if is_operator(request) else staff_scope(roles)

@@ -48,8 +48,6 @@ ENDS_OF_LINKS = (
     SecurityEventKind.EMAIL_CHANGED,
 )
 
-# --- Changing it ------------------------------------------------------------------------------------------------------
-
 
 class OwnPasswordChangeForm(AdminOwnPasswordChangeForm):
     """Django's form, with a limit on guesses: a stolen session must not help to find out the old password."""
@@ -85,14 +83,10 @@ class OwnPasswordChangeView(PasswordChangeView):
         return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
-        """Change the password and log it; this browser stays signed in, and known for the next sign-in."""
         response: HttpResponse = super().form_valid(form)
         record_security_event(SecurityEventKind.PASSWORD_CHANGED, user=form.user)
         remember_browser(self.request, form.user, response)
         return response
-
-
-# --- The link of a reset ----------------------------------------------------------------------------------------------
 
 
 @transaction.atomic
@@ -104,10 +98,7 @@ def request_password_reset(*, email: str) -> None:
 
 
 def choose_recipient(reset: PasswordReset) -> User | None:
-    """Return the account to mail, and store it in the row. None if there is none, or if it has enough working links.
-
-    Locks the account, so that two workers can't both send the last permitted mail.
-    """
+    """Return and store the account to mail; None without one, or with enough working links. Locks the account."""
     user: User | None = User.objects.with_email(reset.email).filter(is_active=True).select_for_update().first()
     if user is None or reset.user_id == user.pk:  # a retry: it has counted since its first attempt
         return user
@@ -131,10 +122,7 @@ def reset_link(user: User) -> str:
 
 @transaction.atomic
 def reset_password(*, user: User, token: str, password: str) -> bool:
-    """Set the password, which ends all sessions, and verify the address. Return False if the token is used or expired.
-
-    Locks the account.
-    """
+    """Set the password, which ends all sessions, and verify the address. Locks the account. False for a dead token."""
     user = User.objects.select_for_update().get(pk=user.pk)
     if not user.is_active or not default_token_generator.check_token(user, token):
         return False
@@ -152,9 +140,6 @@ def prune_password_resets() -> None:
     delete_in_batches(PasswordReset.objects.filter(created_at__lt=yesterday).order_by("created_at"))
 
 
-# --- The pages of a reset ---------------------------------------------------------------------------------------------
-
-
 class NewPasswordForm(SetPasswordForm):
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(user, *args, **kwargs)
@@ -169,7 +154,6 @@ class PasswordResetForm(forms.Form):
 @link_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
-    """Ask for an address, and store the request. The response is the same for every address."""
     form = PasswordResetForm(request.POST or None)
     if form.is_valid():
         # Counted by client only: requests for an account are limited by the worker, who knows whether there is one.
@@ -192,8 +176,6 @@ def password_reset_done(request: HttpRequest) -> HttpResponse:
 
 
 class ChoosePasswordView(PasswordResetConfirmView):
-    """Django's page for a link with which to choose a new password. A link works once."""
-
     template_name = "accounts/page.html"
     extra_context = {"title": "Choose a password", "button": "Save password"}
     form_class = NewPasswordForm

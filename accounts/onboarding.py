@@ -20,6 +20,5 @@ def create_organization(*, name: str, owner: User | None = None) -> Organization
 
 @transaction.atomic
 def create_organization_for(*, name: str, owner_email: str) -> Invitation:
-    """Create an organization and invite its owner, who joins by accepting. Return the invitation."""
     organization = create_organization(name=name)
     return invite(organization=organization, email=owner_email, role=MemberRole.OWNER, invited_by=None)

@@ -22,7 +22,6 @@ def account_page(
     headers: dict[str, str] | None = None,
     **context: object,
 ) -> TemplateResponse:
-    """Return the page, with what all pages of the admin show in its context."""
     context = {**admin.site.each_context(request), "title": title, **context}
     return TemplateResponse(request, f"accounts/{template}.html", context, status=status, headers=headers)
 
@@ -46,7 +45,6 @@ def link_page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
 def secret_page(
     request: HttpRequest, row: Model, row_url: str, *, title: str, explanation: str, secret: str
 ) -> HttpResponse:
-    """Return a page that shows a secret (an API key, recovery codes) once, and leads to the page of its row."""
     # The secret is in this response only: no cache may store it, and no link may pass the page's address on.
     headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Content-Encoding": "identity"}
     return account_page(

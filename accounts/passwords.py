@@ -30,7 +30,6 @@ class PasswordHashingBusy(Exception):
 
 @contextmanager
 def hashing_for(*, stranger: bool) -> Iterator[None]:
-    """Hash passwords in this block in the places for strangers, or in those for everyone else."""
     token = _is_stranger.set(stranger)
     try:
         yield
@@ -40,10 +39,7 @@ def hashing_for(*, stranger: bool) -> Iterator[None]:
 
 @contextmanager
 def hashing_slot() -> Iterator[None]:
-    """Hold one of the process's places for hashing, of the kind that `hashing_for` has set.
-
-    Raises PasswordHashingBusy if none becomes free in time.
-    """
+    """Hold a place for hashing, of the kind of `hashing_for`. Raises PasswordHashingBusy if none is free in time."""
     places = _places[_is_stranger.get()]
     if not places.acquire(timeout=SECONDS_TO_WAIT):
         raise PasswordHashingBusy
@@ -54,10 +50,7 @@ def hashing_slot() -> Iterator[None]:
 
 
 class BoundedPBKDF2PasswordHasher(PBKDF2PasswordHasher):
-    """Django's hasher, with its name and format, in at most `PASSWORD_HASHES_AT_ONCE` threads of each kind.
-
-    Each check of a password hashes, also for an account that doesn't exist, and may raise PasswordHashingBusy.
-    """
+    """Django's hasher, in at most PASSWORD_HASHES_AT_ONCE threads of each kind. May raise PasswordHashingBusy."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         with hashing_slot():

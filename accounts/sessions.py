@@ -100,7 +100,6 @@ def parse_time(text: str | None) -> datetime | None:
 
 
 def describe_browser(user_agent: str) -> str:
-    """Return browser and system in words, such as "Firefox on Windows"."""
     browser = next((name for token, name in BROWSERS.items() if token in user_agent), "")
     system = next((name for token, name in SYSTEMS.items() if token in user_agent), "")
     if browser and system:
@@ -151,7 +150,6 @@ def end_sessions(user: User, condition: Callable[[str], bool]) -> int:
 
 
 def sessions_page(request: HttpRequest) -> HttpResponse:
-    """Show the user's sessions. A POST ends the one that it names, or all others."""
     user, current_key = current_user(request), request.session.session_key
     if request.method != "POST":
         sessions = active_sessions(user, current_key)

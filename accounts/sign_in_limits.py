@@ -83,9 +83,6 @@ def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
     return is_attempt_allowed(request, group="password-change", key=key, limit=PASSWORD_CHANGES)
 
 
-# --- Known browsers ---------------------------------------------------------------------------------------------------
-
-
 def password_digest(password_hash: str, secret: str | None = None) -> str:
     """Return a digest that changes with the password and reveals nothing of it. `secret` is SECRET_KEY by default."""
     return salted_hmac(SALT, password_hash, secret=secret, algorithm="sha256").hexdigest()[:32]

@@ -43,7 +43,6 @@ def is_code_check_allowed(request: HttpRequest, user: User) -> bool:
 
 
 def is_required(user: User) -> bool:
-    """Return whether an organization of the user requires two-factor sign-in."""
     return Organization.objects.filter(pk__in=user.roles, requires_two_factor=True).exists()
 
 
@@ -64,10 +63,7 @@ def check_can_enrol(stored: User) -> None:
 
 
 def start_enrolment(*, user: User) -> str:
-    """Store and return a new key for the user's app. It counts once it is confirmed by a code.
-
-    Locks the user. Raises Conflict if two-factor sign-in is on, or if the user's address is not verified.
-    """
+    """Store and return an unconfirmed key. Locks the user. Raises Conflict if it is on, or the address unverified."""
     key = base64.b32encode(secrets.token_bytes(20)).decode()
     with locked(user) as stored:
         check_can_enrol(stored)
@@ -77,7 +73,6 @@ def start_enrolment(*, user: User) -> str:
 
 
 def pending_key(user: User) -> str:
-    """Return the key that has not been confirmed yet, or "" if there is none."""
     with bypass_rls():
         return str(TotpDevice.objects.filter(user=user, confirmed=False).values_list("key", flat=True).first() or "")
 
@@ -103,8 +98,7 @@ def confirm_enrolment(*, user: User, code: str) -> list[str]:
 def disable(*, user: User, code: str) -> bool:
     """Switch two-factor sign-in off. Returns False for a wrong code.
 
-    The caller has checked the password. Locks the user. Raises Conflict if it is off, or if an organization of the user
-    requires it.
+    The caller has checked the password. Locks the user. Raises Conflict if it is off, or an organization requires it.
     """
     with locked(user) as stored:
         if stored.two_factor_enabled_at is None:
@@ -118,10 +112,7 @@ def disable(*, user: User, code: str) -> bool:
 
 
 def reset_two_factor(*, user: User) -> bool:
-    """Switch two-factor sign-in off for a person who has lost app and recovery codes. Returns False if it was off.
-
-    For operators. Locks the user.
-    """
+    """Switch it off for a person who has lost app and codes; False if it was off. For operators. Locks the user."""
     with locked(user) as stored:
         if stored.two_factor_enabled_at is None:
             return False
@@ -130,10 +121,7 @@ def reset_two_factor(*, user: User) -> bool:
 
 
 def replace_recovery_codes(*, user: User, code: str) -> list[str]:
-    """Return ten new recovery codes, none for a wrong code; the old ones stop working.
-
-    Locks the user. Raises Conflict if two-factor sign-in is off.
-    """
+    """Return ten new recovery codes, none for a wrong code. Locks the user. Raises Conflict if two-factor is off."""
     with locked(user) as stored:
         if stored.two_factor_enabled_at is None:
             raise Conflict(OFF)
@@ -170,7 +158,6 @@ def verify(user: User, code: str) -> bool:
 
 
 def store_recovery_codes(user: User) -> list[str]:
-    """Replace the user's recovery codes, and return the new ones as they are shown."""
     RecoveryCode.objects.filter(user=user).delete()
     codes = [base64.b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES)]
     RecoveryCode.objects.bulk_create([RecoveryCode(user=user, code_hash=hash_code(code)) for code in codes])

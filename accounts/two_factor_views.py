@@ -66,11 +66,7 @@ class PasswordAndCodeForm(CodeForm):
         return password
 
 
-# --- Signing in -------------------------------------------------------------------------------------------------------
-
-
 def ask_for_code(request: HttpRequest, user: User, *, next_url: str) -> HttpResponse:
-    """Remember for ten minutes that the password was right, and redirect to the page for the code."""
     request.session.flush()  # drops the data of another user's session
     request.session[PENDING_KEY] = {
         "user": user.pk,
@@ -96,7 +92,6 @@ def pending_user(request: HttpRequest) -> User | None:
 @csrf_protect
 @never_cache
 def second_factor_page(request: HttpRequest) -> HttpResponse:
-    """Ask for the code, and sign in if it is right."""
     user = pending_user(request)
     if user is None:
         return HttpResponseRedirect(reverse("admin:login"))
@@ -116,8 +111,6 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
 
 
 def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Lead members of organizations that require two-factor sign-in to its page, until they have set it up."""
-
     @wraps(view)
     def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         name = request.resolver_match.url_name if request.resolver_match else None
@@ -130,13 +123,9 @@ def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., H
     return wrapper
 
 
-# --- My account -------------------------------------------------------------------------------------------------------
-
-
 @sensitive_post_parameters()
 @never_cache
 def two_factor_page(request: HttpRequest) -> HttpResponse:
-    """Show the page to set two-factor sign-in up, or the one to change it."""
     user = current_user(request)
     data = request.POST if request.method == "POST" else None
     # Counted whatever was sent, because each form's attempts also guess the password or a code.
@@ -147,7 +136,6 @@ def two_factor_page(request: HttpRequest) -> HttpResponse:
 
 
 def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
-    """Show a new key when asked to start, and switch two-factor sign-in on if password and code are right."""
     if data is None:
         return account_page(request, "two_factor_start", "Two-factor sign-in")
     if "start" in data:
@@ -176,7 +164,6 @@ def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> 
 
 
 def settings_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
-    """Offer new recovery codes, and to switch two-factor sign-in off."""
     codes_form = CodeForm(data if data and "replace" in data else None)
     disable_form = PasswordAndCodeForm(request, data if data and "disable" in data else None)
     codes = submit(codes_form, two_factor.replace_recovery_codes, user)

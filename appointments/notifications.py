@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 
 from appointments.models import Appointment, AppointmentSource, Note
 from foundation.db.timestamps import isoformat_z
-from notifications.models import Context, Kind, Notification
-from notifications.services import build_notifications, build_slack_messages, insert_notifications
+from notifications.models import ChannelKind, Context, Kind, Notification
+from notifications.services import build_notifications, insert_notifications
 from organizations.actors import Actor
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import StatusRole
@@ -77,11 +77,10 @@ def build_appointment_notifications(
     appointment.invited = [member.pk for member in attending] if has_entries else []
 
     context = notification_context(appointment, note) | {"is_unassigned": not participants}
-    rows = (
-        []
-        if change == Kind.CALL_UPDATED
-        else build_slack_messages(organization=organization, kind=change, context=context)
-    )
+    rows = []
+    if organization.slack_url and change != Kind.CALL_UPDATED:
+        fields = {"kind": change, "medium": ChannelKind.SLACK, "subject_id": context["appointment_id"]}
+        rows.append(Notification(organization=organization, context=context, **fields))
     for kind, group in recipients.items():
         # Everyone is an attendee in the entry, also members who get no e-mail.
         listed = group if kind in (Kind.CALL_CANCELED, Kind.CALL_REASSIGNED) else attending

@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from foundation.db.timestamps import get_zone
 from notifications.invitations import build_invitation
 from notifications.models import Context, Kind, Notification
-from notifications.unsubscribing import unsubscribe_url
+from notifications.services import unsubscribe_url
 from organizations.models import User
 
 MAX_NAME_LENGTH = 200
@@ -106,6 +106,5 @@ def sanitize_context(context: Context) -> Context:
 
 
 def single_line(text: str) -> str:
-    """Return the text on one line, without control characters and cut to 200 characters."""
     # Leads and integrations choose these names: a line break would add a header, or look like a line of the e-mail.
     return " ".join(CONTROL_CHARACTERS.sub(" ", text).split())[:MAX_NAME_LENGTH]

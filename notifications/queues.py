@@ -29,8 +29,6 @@ _senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")
 
 
 class MailQueue(Queue[Group, ClaimedJob, BaseEmailBackend]):
-    """Sends e-mails, those of a batch over one connection to the mail server."""
-
     @abstractmethod
     def render(self, job: ClaimedJob) -> EmailMultiAlternatives | Result:
         """Return the job's e-mail, or the result if there is nothing to send. Makes no query."""
@@ -73,7 +71,6 @@ class MailQueue(Queue[Group, ClaimedJob, BaseEmailBackend]):
 
 
 def classify_error(error: Exception) -> str:
-    """Return the error as the word that staff see."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         return "recipient_refused"
     # smtplib raises its own errors while handling a timeout.

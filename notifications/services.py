@@ -1,13 +1,15 @@
-"""Queueing notifications, the members' choice of e-mails, and deletion of old notifications."""
+"""Queueing notifications, the members' choice of e-mails, links to unsubscribe, and deletion of old notifications."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.core import signing
 from django.db import transaction
 from django.db.models import Model
 from django.db.models.functions import Now
+from django.urls import reverse
 
 from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
@@ -16,34 +18,14 @@ from foundation.outbox import State, notify_on_commit
 from notifications.models import ChannelKind, Context, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
 
+UNSUBSCRIBE_SALT = "notifications.unsubscribe"
+
 
 def build_notifications(
     *, organization: Organization, kind: Kind, recipients: list[Membership], context: Context
 ) -> list[Notification]:
-    """Return an unsaved e-mail for each recipient who accepts the kind."""
-    return [
-        Notification(
-            organization=organization,
-            kind=kind,
-            recipient=member,
-            subject_id=context.get("appointment_id"),
-            context=context,
-        )
-        for member in recipients
-        if accepts(member, kind)
-    ]
-
-
-def build_slack_messages(*, organization: Organization, kind: Kind, context: Context) -> list[Notification]:
-    """Return the unsaved message to the organization's Slack channel, or an empty list if it has none."""
-    if not organization.slack_url:
-        return []
-    subject_id = context.get("appointment_id")
-    return [
-        Notification(
-            organization=organization, kind=kind, medium=ChannelKind.SLACK, subject_id=subject_id, context=context
-        )
-    ]
+    fields = {"organization": organization, "kind": kind, "subject_id": context.get("appointment_id")}
+    return [Notification(**fields, recipient=member, context=context) for member in recipients if accepts(member, kind)]
 
 
 def insert_notifications(rows: Sequence[Notification], *others: Model) -> None:
@@ -58,12 +40,26 @@ def accepts(member: Membership, kind: Kind) -> bool:
     return member.wants_mail and (preference is None or kind not in preference.muted)
 
 
+def unsubscribe_url(notification: Notification) -> str:
+    """Return the URL that ends the recipient's e-mails of this kind. It does not expire."""
+    assert notification.recipient_id is not None  # only Slack messages have no recipient
+    names = [notification.organization_id.hex, notification.recipient_id.hex, notification.kind]
+    token = signing.Signer(salt=UNSUBSCRIBE_SALT).sign_object(names)
+    return f"{settings.BASE_URL}{reverse('unsubscribe', args=[token])}"
+
+
+def read_token(token: str) -> tuple[UUID, UUID, Kind] | None:
+    """Return the organization, the member and the kind of e-mails that a link ends, or None if it is not valid."""
+    try:
+        organization_id, member_id, kind = signing.Signer(salt=UNSUBSCRIBE_SALT).unsign_object(token)
+    except (signing.BadSignature, ValueError):
+        return None
+    return UUID(organization_id), UUID(member_id), Kind(kind)
+
+
 @transaction.atomic
 def unsubscribe(*, member: Membership, kind: Kind) -> None:
-    """Switch off a member's e-mails of this kind, and cancel waiting ones. Repeating it is safe.
-
-    Locks the member's preference. An e-mail that is being sent still arrives.
-    """
+    """Switch off the member's e-mails of the kind; cancel waiting ones. Repeating is safe. Locks the preference."""
     preferences = MailPreference.objects.of(member.organization)
     preferences.get_or_create(member=member, defaults={"organization": member.organization, "muted": []})
     preference = preferences.select_for_update().get(member=member)
@@ -83,10 +79,7 @@ def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:
 
 
 def erase_notifications(*, organization: Organization, subject_ids: list[UUID], limit: int) -> int:
-    """Delete up to `limit` notifications about these subjects, and return how many.
-
-    A message that is being sent still arrives; its result finds no row.
-    """
+    """Delete up to `limit` notifications about the subjects; return how many. A message being sent still arrives."""
     texts = [str(id) for id in subject_ids]
     notifications = Notification.objects.of(organization).order_by()
     # Those of version 0.2 name the appointment in their context only. One after the other, so that each uses its index.

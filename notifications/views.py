@@ -6,8 +6,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from notifications.services import unsubscribe
-from notifications.unsubscribing import read_token
+from notifications.services import read_token, unsubscribe
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import tenant_scope
 from organizations.models import Membership

@@ -26,17 +26,11 @@ from foundation.api.request_owner import note_organization
 from foundation.db.compiled import Param
 from foundation.db.timestamps import now
 from organizations.actors import Actor, api_key_actor
-from organizations.isolation.row_level_security import (
-    ApiKeyLookup,
-    bypass_rls,
-    set_scope,
-    set_scope_annotations,
-    tenant_scope,
-)
+from organizations.isolation import bypass_rls
+from organizations.isolation.row_level_security import ApiKeyLookup, set_scope, set_scope_annotations, tenant_scope
 from organizations.keys import ParsedApiKey, parse_key
 from organizations.live_keys import LiveKeys
 from organizations.models import ApiKey, Organization
-from organizations.services import touch_last_used
 
 INVALID_KEY = "Invalid or revoked API key"
 # How old `last_used_at` may be, so that a busy key isn't written with each request.
@@ -109,7 +103,9 @@ class ApiKeyAuthentication(BaseAuthentication):
         note_organization(request._request, key.organization_id)
         if key.last_used_at is None or key.last_used_at < now() - LAST_USED_INTERVAL:
             with suppress(DatabaseError):  # a read-only database can still answer reads
-                touch_last_used(key)
+                # Only if it is still the time that we read: of simultaneous requests one writes.
+                rows = ApiKey.objects.of(key.organization).filter(Q(last_used_at=key.last_used_at), pk=key.pk)
+                rows.update(last_used_at=now())
         return None, ApiKeyAuth(key)
 
     def authenticate_header(self, request: Request) -> str:

@@ -16,10 +16,7 @@ event_occurred = Signal()
 
 @contextmanager
 def recorded_as_member(user: User, actor: Actor) -> Iterator[None]:
-    """Record the block's changes to the user as an event in each of their organizations, also of former members.
-
-    Call it in a transaction that has locked what it changes.
-    """
+    """Record the block's changes to the user in each organization. Needs a transaction that holds the locks."""
     # Appointments show former members, too. Such an organization is out of a request's scope.
     with bypass_rls():
         members = [

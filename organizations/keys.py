@@ -22,7 +22,6 @@ class ParsedApiKey:
 
     @property
     def secret_hash(self) -> bytes:
-        """The SHA-256 of the secret, which the database stores."""
         # The secret has 190 random bits, so a slow password hash would add nothing.
         return hashlib.sha256(self.secret.encode()).digest()
 

@@ -24,8 +24,6 @@ MAX_REFRESH_SECONDS = 60
 
 
 class LiveKeys:
-    """The list of live keys, loaded when it is first needed and then at most every few seconds."""
-
     def __init__(self, load: Callable[[], frozenset[bytes]]) -> None:
         self.load = load
         self.lock = threading.Lock()

@@ -8,10 +8,7 @@ from organizations.isolation.row_level_security import NO_TENANT, NO_TENANT_IN_A
 
 
 class TenantScopeMiddleware:
-    """Sets the scope `NO_TENANT` until authentication knows the organization; resets it after the response.
-
-    In the list of middlewares it is before all that use the database.
-    """
+    """Sets the scope `NO_TENANT` until the organization is known. Comes before all that use the database."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

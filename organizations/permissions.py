@@ -27,8 +27,6 @@ NO_ROLES: Roles = frozenset()
 
 
 class Area(Enum):
-    """The parts of the admin that share their permissions."""
-
     WORK = auto()  # leads, appointments, notes, call analyses
     RECORDS = auto()  # opt-ins, sources
     MESSAGES = auto()  # events, notifications: copies of personal data
@@ -64,18 +62,10 @@ PERMISSIONS = {
 }
 
 # From least to most. No one may assign a role above their own, or change a member who has one.
-ROLE_ORDER = [
-    MemberRole.VIEWER,
-    MemberRole.SETTER,
-    MemberRole.CLOSER,
-    MemberRole.SALES_OPS,
-    MemberRole.MANAGER,
-    MemberRole.OWNER,
-]
+ROLE_ORDER = list(reversed(MemberRole))
 
 
 def current_user(request: HttpRequest) -> User:
-    """Return the signed-in user. Only for admin pages, which require one."""
     assert isinstance(request.user, User)
     return request.user
 

@@ -17,10 +17,7 @@ MAX_QUERY = 2_000  # characters
 def save_view(
     *, organization: Organization, owner: Membership | None, page: str, name: str, query: str, replace: bool = False
 ) -> SavedView:
-    """Add a view of a list, shared if it has no owner; with `replace`, change the one that has the name.
-
-    Raises Conflict if the name is taken, the query too long, or the owner has MAX_VIEWS.
-    """
+    """Add a view, shared without an owner; `replace` overwrites. Raises Conflict for a taken name or a limit."""
     check_query(query)
     views = SavedView.objects.of(organization).filter(owner=owner)
     may_add = can_add_row(organization=organization, rows=views, limit=MAX_VIEWS)

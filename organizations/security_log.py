@@ -78,10 +78,7 @@ def record_sign_in_or_out(sender: type[User], signal: Signal, user: User | None,
 
 @receiver(user_login_failed, dispatch_uid="organizations.security_log")
 def record_failed_sign_in(sender: str, credentials: dict[str, str], **_: object) -> None:
-    """Add a wrong password to the log.
-
-    Also for a name without an account, which is not stored, so that the time to refuse doesn't show which exist.
-    """
+    """Log a wrong password, also for an unknown name (which is not stored): the time must not show which exist."""
     if current_request.get() is None:
         return
     with bypass_rls():
@@ -95,10 +92,7 @@ def shorten_user_agent(text: str) -> str:
 
 
 def visible_security_events(user: User, owned_organizations: QuerySet[Organization]) -> QuerySet[SecurityEvent]:
-    """Return the events of the user's own account, and those of organizations that the user owns.
-
-    The latter include events of active members' accounts, such as sign-ins, since they became members.
-    """
+    """Return events of the user, of owned organizations, and of active members' accounts since they joined those."""
     members = Membership.unscoped.filter(organization__in=owned_organizations, is_active=True, user=OuterRef("user"))
     is_member_account = Exists(members.filter(created_at__lte=OuterRef("created_at")))
     return SecurityEvent.objects.filter(

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.timestamps import now
@@ -58,10 +58,7 @@ def issue_key(
     created_by: User | None = None,
     id: UUID | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key, with all scopes by default. Return it and its full text, which isn't stored.
-
-    Locks the organization. Raises Conflict if it has `MAX_API_KEYS` keys that are neither revoked nor expired.
-    """
+    """Create a key; return it and its text, not stored. Locks the organization. Raises Conflict at `MAX_API_KEYS`."""
     active = ApiKey.objects.of(organization).exclude(expires_at__lte=now()).filter(revoked_at=None)
     advice, limit = "Revoke one that is no longer needed first.", MAX_API_KEYS
     check_limit(organization=organization, rows=active, limit=limit, name="active API keys", advice=advice)
@@ -82,11 +79,7 @@ def issue_key(
 
 @transaction.atomic
 def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> tuple[ApiKey, str]:
-    """Issue a second key with the same name and scopes, and let this one expire after the overlap (one of OVERLAPS).
-
-    Returns the new key and its full text. Locks the old key and the organization. Raises Conflict if the old key is
-    revoked or expired, and as `issue_key` does.
-    """
+    """Issue a like key; this one expires after the overlap. Locks key and organization. Raises Conflict if not live."""
     key = ApiKey.objects.of(key.organization).select_for_update().get(pk=key.pk)
     if not key.is_live:
         raise Conflict
@@ -105,18 +98,9 @@ def revoke_key(*, key: ApiKey) -> None:
         record_security_event(SecurityEventKind.KEY_REVOKED, organization=key.organization, details=str(key))
 
 
-def touch_last_used(key: ApiKey) -> None:
-    # Only if it is still the time that we read: of simultaneous requests one writes, the others update no row.
-    unchanged = Q(last_used_at=key.last_used_at)
-    ApiKey.objects.of(key.organization).filter(unchanged, pk=key.pk).update(last_used_at=now())
-
-
 @transaction.atomic
 def add_member(*, organization: Organization, user: User, role: str = MemberRole.CLOSER) -> Membership:
-    """Make the user an active member, also a former one. The caller has their consent, such as an accepted invitation.
-
-    Raises Conflict if the last active owner would get another role.
-    """
+    """Make a person who has consented an active member, again if need be. Raises Conflict for the last active owner."""
     member = Membership.objects.of(organization).filter(user=user).first()
     if member:
         ensure_active_owner(member, role=role, is_active=True)
@@ -205,10 +189,7 @@ def change_organization(*, organization: Organization, **fields: object) -> Orga
 
 @transaction.atomic
 def save_user(*, actor: Actor, user: User, changed: list[str]) -> User:
-    """Store the changed fields of a user, and lock the user. A new address is unverified until a mailed link proves it.
-
-    The caller checks that they may be changed.
-    """
+    """Store the changed fields, which the caller has checked. Locks the user. A new address is unverified."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if "email" in changed:
         user.email_verified_at = None

@@ -50,8 +50,7 @@ class VersionedModel(TenantModel):
 class Change(TenantModel, ActorFields):
     """Base of a change history: by field, the old and the new value as the API shows them.
 
-    Recording an event of a change writes it (`webhooks.events.record_event`), so a new row has none. Subclasses have
-    a foreign key to the row with the related name `changes`.
+    `webhooks.events.record_event` writes it. Subclasses have a foreign key with the related name `changes`.
     """
 
     fields = models.JSONField(editable=False)

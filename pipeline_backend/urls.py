@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 
 from accounts.invitation_views import unsubscribe_from_invitations
 from foundation.api.viewsets import UnknownRouteView
+from notifications.views import unsubscribe_from_notifications
 from pipeline_backend.web.error_handlers import handler400, handler403, handler404, handler500
 from pipeline_backend.web.health import healthz, readyz
 from pipeline_backend.web.home import show_home
@@ -31,7 +32,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/", include(api)),
     # Every other path that looks like the API's is 401 without a key and 404 with one, as JSON.
     re_path(API_PATH.pattern, UnknownRouteView.as_view(schema=None)),
-    path("", include("notifications.urls")),
+    path("unsubscribe/<str:token>", unsubscribe_from_notifications, name="unsubscribe"),
     path("unsubscribe/invitation/<str:token>", unsubscribe_from_invitations, name="unsubscribe_invitation"),
     # APPEND_SLASH is off, so the address that people type needs its own redirect.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -23,11 +23,7 @@ from foundation.db.compiled import CompiledQuery, CompiledStatement, Param, Row
 OWNER, TENANT, STAFF = "owner", "tenant", "staff"
 # PostgreSQL's roles belong to the whole cluster, so each login has two of its own, named after it. 'none' is the login
 # itself, which owns the tables: no policy restricts it.
-ROLE_NAMES = {
-    OWNER: "'none'",
-    TENANT: "session_user::text || '_tenant'",
-    STAFF: "session_user::text || '_staff'",
-}
+ROLE_NAMES = {OWNER: "'none'", TENANT: "session_user::text || '_tenant'", STAFF: "session_user::text || '_staff'"}
 SETTING = "pipeline.organizations"
 # Behind a pooler in transaction mode, the session belongs to another client as soon as the transaction has ended. So
 # a scope is set for one transaction only: the third argument of set_config().
@@ -41,15 +37,10 @@ SET_SCOPE_SQL = {
     for role, name in ROLE_NAMES.items()
 }
 
-ExecuteParams: TypeAlias = Any  # whatever a caller of cursor.execute() or executemany() passes
-
 
 @dataclass(frozen=True)
 class DatabaseScope:
-    """The role, the organizations and the statement time-out of a request, which one statement sets.
-
-    `organization_ids` is the value of the setting that the policies read: one id for a tenant, an array for staff.
-    """
+    """A request's role, organizations (one id for a tenant, an array for staff) and statement time-out."""
 
     role: str
     organization_ids: str = ""
@@ -107,12 +98,7 @@ class ScopeWrapper:
         self.atomic_blocks: list[Any] = []
 
     def __call__(
-        self,
-        execute: Callable[..., Any],
-        sql: str,
-        params: ExecuteParams,
-        many: bool,
-        context: dict[str, Any],
+        self, execute: Callable[..., Any], sql: str, params: object, many: bool, context: dict[str, Any]
     ) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
         scope, db = current_scope.get(), context["connection"]
         if self.is_applied(scope, db) or scope.role == SET_BY_QUERY.role:
@@ -150,10 +136,7 @@ class ScopeWrapper:
 
 
 def scope_wrapper() -> ScopeWrapper:
-    """Return the scope wrapper of this thread's connection; install it if there is none.
-
-    It is first in the list, because Django's `execute_wrapper()` removes the last one at the end of its block.
-    """
+    """Return this thread's wrapper. Installed first, because Django's `execute_wrapper()` removes the last one."""
     for wrapper in connection.execute_wrappers:
         if isinstance(wrapper, ScopeWrapper):
             return wrapper
@@ -192,15 +175,13 @@ class ApiKeyLookup(CompiledQuery[Row]):
 
 def set_scope_annotations(organization: str) -> dict[str, Combinable]:
     """Return annotations that let a query set the scope to the row's organization, named by this column."""
-    set_role = Func(template=f"set_config('role', {ROLE_NAMES[TENANT]}, {IS_LOCAL})", output_field=TextField())
-    set_organization = Func(
-        Cast(F(organization), TextField()),
-        template=f"set_config('{SETTING}', %(expressions)s, {IS_LOCAL})",
-        output_field=TextField(),
-    )
-    # A page of the admin may have used the connection before, with a shorter time-out.
-    set_timeout = Func(
-        template=f"set_config('statement_timeout', '{settings.STATEMENT_SECONDS}s', {IS_LOCAL})",
-        output_field=TextField(),
-    )
-    return {"scope_role": set_role, "scope_organization": set_organization, "scope_timeout": set_timeout}
+
+    def set_config(name: str, value: str, *expressions: Combinable) -> Func:
+        return Func(*expressions, template=f"set_config('{name}', {value}, {IS_LOCAL})", output_field=TextField())
+
+    return {
+        "scope_role": set_config("role", ROLE_NAMES[TENANT]),
+        "scope_organization": set_config(SETTING, "%(expressions)s", Cast(F(organization), TextField())),
+        # A page of the admin may have used the connection before, with a shorter time-out.
+        "scope_timeout": set_config("statement_timeout", f"'{settings.STATEMENT_SECONDS}s'"),
+    }

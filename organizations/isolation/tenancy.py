@@ -36,8 +36,6 @@ def tenant_manager(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> Any
 
 
 class TenantModel(models.Model):
-    """A row that belongs to one organization."""
-
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No index of its own: every model has one that begins with this column where it needs it.
     organization = models.ForeignKey(

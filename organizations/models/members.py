@@ -12,6 +12,7 @@ from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models.users import EmailQuerySet, User
 
 
+# The order is that of `permissions.ROLE_ORDER`, from most to least.
 class MemberRole(models.TextChoices):
     OWNER = "OWNER", "Owner"
     MANAGER = "MANAGER", "Manager"

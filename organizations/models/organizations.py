@@ -11,8 +11,6 @@ from organizations.isolation import TenantModel
 
 
 class Organization(models.Model):
-    """A tenant. Every row of the apps above belongs to exactly one."""
-
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
     is_active = models.BooleanField(
@@ -55,11 +53,7 @@ class Organization(models.Model):
 
 
 class RowCount(TenantModel):
-    """The number of rows that an organization has in a table, maintained by triggers.
-
-    Each count is split into shards, so that concurrent writers rarely lock the same row. Their sum is exact, because
-    triggers change it in the transaction that inserts or deletes the rows.
-    """
+    """The rows of a table, kept exact by triggers. In shards, so that concurrent writers rarely lock the same row."""
 
     id = None  # type: ignore[assignment]  # a number, which the database sets
     # CASCADE, unlike other tenant rows: counts alone must not keep an organization from being deleted.

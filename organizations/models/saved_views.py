@@ -8,10 +8,7 @@ from organizations.models.members import Membership
 
 
 class SavedView(TenantModel):
-    """A named address of a list: its filters, search, order and layout. Without an owner it is shared.
-
-    `page` is the label of the list's model, such as `leads.lead`.
-    """
+    """A named address of the list of the model labelled `page`, such as `leads.lead`. Without an owner it is shared."""
 
     owner = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", db_index=False)
     page = models.CharField(max_length=60)

@@ -86,8 +86,6 @@ class SecurityEvent(models.Model):
 
 
 class SecurityNotice(Job):
-    """The job of an e-mail about an event of a person's account."""
-
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     event = models.OneToOneField(SecurityEvent, on_delete=models.CASCADE, related_name="+")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -35,10 +35,7 @@ class Session(AbstractBaseSession):
 
 
 class TotpDevice(ThrottlingMixin, Device):
-    """A person's authenticator app, which shows codes (RFC 6238).
-
-    Verifying changes the row: a code works once, and wrong codes make the next attempt wait. So lock it first.
-    """
+    """An authenticator app (RFC 6238). Lock it to verify: a code works once, and a wrong one makes the next wait."""
 
     MAX_COUNTED_FAILURES = 10  # the longest wait is 2^9 seconds, so that wrong codes shut no one out for good
 

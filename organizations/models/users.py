@@ -93,7 +93,6 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @cached_property
     def roles(self) -> dict[UUID, str]:
-        """Return the roles of the user's active memberships of active organizations, by the organization's id."""
         members = self.memberships.filter(is_active=True, organization__is_active=True).order_by()
         # A request's scope is derived from these rows, so they can't be read within it.
         with bypass_rls():
