@@ -16,6 +16,4 @@ How the design follows:
 - `new_password` stores one row for each request, whatever the address (4). The worker looks for the account later, and
   mails it a link that expires and dies with a change of the password or the address, or a sign-in.
 - `sign_in` checks passwords, `sign_in_limits` limits guesses, `two_factor` demands and checks codes.
-
-The models are those of `organizations`; `staff` has the pages of members and users.
 """

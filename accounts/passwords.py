@@ -1,11 +1,8 @@
 """Password hashing that never takes more than a few threads of a process.
 
-A hash keeps a processor busy for some tenths of a second, on purpose, and anyone may ask for one by signing in. Without
-a bound, a few dozen sign-ins at once would leave no processor time for the API.
-
-Strangers, who sign in from a browser that is not known for the account, have their own places, so that people with a
-session, a known browser or the link of an e-mail never wait for them. Strangers' pages have at most half of the threads
-for pages (docs/decisions/0008), so most of their sign-ins wait before they take a thread.
+A hash keeps a processor busy for some tenths of a second, and anyone may ask for one by signing in. Strangers, whose
+browser is not known for the account, have their own places, so that other people never wait for them. Their pages have
+at most half of the threads for pages (docs/decisions/0008), so most of their sign-ins wait before they take a thread.
 """
 
 from collections.abc import Iterator

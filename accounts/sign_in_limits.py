@@ -75,10 +75,7 @@ def is_sign_in_allowed(request: HttpRequest, name: str, account: User | None) ->
 
 
 def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
-    """Count an attempt to confirm the current password in a session; return whether to check it.
-
-    A known browser has its own count: a stolen session elsewhere must not keep its person from changing the password.
-    """
+    """Count an attempt, by browser: a stolen session must not keep its person out. Return whether to check it."""
     key = f"{user.pk} {known_browser_id(request, user)}"
     return is_attempt_allowed(request, group="password-change", key=key, limit=PASSWORD_CHANGES)
 

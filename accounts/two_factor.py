@@ -35,8 +35,7 @@ WRONG_CODE = "This code is wrong or was used before. Wait for the next one, then
 def is_code_check_allowed(request: HttpRequest, user: User) -> bool:
     """Count an attempt to enter a code; return whether to check it.
 
-    Counted by known browser, else by client address: another person who knows the password must not keep the user's
-    recovery codes from being checked. The device itself makes guesses of its code wait, wherever they come from.
+    Counted by known browser, else by address: another person who knows the password must not block recovery codes.
     """
     key = f"{user.pk} {known_browser_id(request, user) or client_address(request.META)}"
     return is_attempt_allowed(request, group="second-factor", key=key, limit=ATTEMPTS_PER_MINUTE)

@@ -40,7 +40,6 @@ def parse_key(text: str) -> ParsedApiKey | None:
 
 
 def checksum(body: str) -> str:
-    """Return the CRC-32 of the text as six base62 characters."""
     value = zlib.crc32(body.encode())
     digits = ""
     for _ in range(6):

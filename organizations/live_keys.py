@@ -39,10 +39,8 @@ class LiveKeys:
         self.next_load_at = 0.0
 
     def may_contain(self, key: ParsedApiKey) -> bool:
-        """Return False if the key was not live when the list was last loaded; True also if it can't be loaded.
-
-        Python hashes bytes with a random secret of the process, so the response time reveals no part of an entry.
-        """
+        """Return False if the key was not live when the list was last loaded; True also if it can't be loaded."""
+        # Python hashes bytes with a random secret of the process, so the response time reveals no part of an entry.
         entry = self.entry(key.key_id, key.secret_hash)
         if self.entries is None or entry not in self.entries:
             self.refresh()

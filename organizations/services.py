@@ -127,8 +127,7 @@ def change_member(
 ) -> Membership:
     """Change a member's role, access and notifications. Locks the member and the organization's owners.
 
-    Raises Conflict as `ensure_active_owner` does, and ValidationFailed if the role is not `assignable` before and after
-    the change, or if an inactive member would become active: they must accept an invitation.
+    Raises Conflict as `ensure_active_owner` does, ValidationFailed if a role is not `assignable`, or for reactivation.
     """
     ensure_active_owner(member, role=role, is_active=is_active)
     # Read and locked again: the caller's instance may already have the new values, or old ones.

@@ -148,8 +148,7 @@ def scope_wrapper() -> ScopeWrapper:
 class ApiKeyLookup(CompiledQuery[Row]):
     """A query for an API key that also switches to the scope of the key's organization, in the same statement.
 
-    Before the key is known no row is visible. So two functions of the tables' owner, which find rows by the key's id
-    alone, replace the tables `organizations_apikey` and `organizations_organization` in the query.
+    Before that no row is visible, so two functions of the tables' owner, which find rows by key id, replace the tables.
     """
 
     owner_functions = """

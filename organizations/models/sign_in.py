@@ -21,8 +21,6 @@ from organizations.models.users import User
 
 
 class Session(AbstractBaseSession):
-    """A session with its user, so that people can see and end their own (`accounts.sessions`)."""
-
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
 
     @classmethod
