@@ -1,4 +1,5 @@
 """All pages of the admin. Django imports this module, and importing a page registers it."""
+# ruff: noqa: F401
 
 from staff import imports, optins
 from staff.accounts import invitations, members, organizations, security_log, users
@@ -6,25 +7,3 @@ from staff.appointments import appointments
 from staff.configuration import event_types, fields, statuses
 from staff.connections import deliveries, endpoints, events, keys, notifications
 from staff.leads import duplicates, leads, sources
-
-__all__ = [
-    "appointments",
-    "deliveries",
-    "duplicates",
-    "endpoints",
-    "event_types",
-    "events",
-    "fields",
-    "imports",
-    "invitations",
-    "keys",
-    "leads",
-    "members",
-    "notifications",
-    "optins",
-    "organizations",
-    "security_log",
-    "sources",
-    "statuses",
-    "users",
-]

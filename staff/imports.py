@@ -56,21 +56,12 @@ STEP_OF_STATE = {
     ImportState.IMPORTING: 3,
     ImportState.FAILED: 0,
 }
-STATE_COLORS = {
-    ImportState.DONE.label: "success",
-    ImportState.FAILED.label: "danger",
-    ImportState.CANCELED.label: "warning",
-}
+STATES = {ImportState.DONE: "success", ImportState.FAILED: "danger", ImportState.CANCELED: "warning"}
+STATE_COLORS = {state.label: color for state, color in STATES.items()}
 
 
 class ImportForm(TenantForm):
-    """The upload."""
-
     upload = forms.FileField(label="File", widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.xlsx,.txt,.tsv"}))
-
-    class Meta:
-        model = Import
-        fields = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -81,7 +72,6 @@ class ImportForm(TenantForm):
         )
 
     def clean_upload(self) -> Any:
-        """Refuse a file that is too large."""
         upload = self.cleaned_data["upload"]
         if upload.size > settings.IMPORT_LIMIT:
             raise forms.ValidationError(f"The file is larger than {settings.IMPORT_LIMIT // MEGABYTE} MB. Split it.")
@@ -94,6 +84,7 @@ class ImportAdmin(TenantAdmin):
 
     empty_text = "Add one to load leads or appointments from a CSV file or an Excel workbook."
     area = Area.SETUP
+    is_read_only = True
     form = ImportForm
     list_display = ("file_name", "kind", "state_label", "rows", "actor_name", "created_at")
     list_filter = ("kind", "state")
@@ -102,11 +93,9 @@ class ImportAdmin(TenantAdmin):
     fields: ClassVar[tuple[str, ...]] = ("kind", "upload")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
-        """Return the rows, without the files."""
         return super().get_queryset(request).defer("file")
 
     def get_urls(self) -> list[URLPattern]:
-        """Add what the page of an import loads."""
         view = self.admin_site.admin_view
         return [
             path("<path:object_id>/progress/", view(self.progress_view), name="leads_import_progress"),
@@ -116,16 +105,13 @@ class ImportAdmin(TenantAdmin):
 
     @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
     def state_label(self, row: Import) -> str:
-        """Return the state, which the list shows as a colored label."""
         return row.get_state_display()
 
     @admin.display(description="Rows")
     def rows(self, row: Import) -> str:
-        """Return the numbers of rows by verdict."""
         return summary(row) or (f"{number_format(row.total, force_grouping=True)} rows" if row.total else "–")
 
     def save_model(self, request: HttpRequest, obj: Import, form: Any, change: bool) -> None:
-        """Store the file as a new import, which a worker then reads."""
         upload = form.cleaned_data["upload"]
         user = current_user(request)
         add_import(
@@ -140,13 +126,6 @@ class ImportAdmin(TenantAdmin):
 
     def response_add(self, request: HttpRequest, obj: Import, post_url_continue: str | None = None) -> HttpResponse:
         return redirect(row_url(obj))
-
-    def add_view(
-        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None
-    ) -> HttpResponse:
-        """Show the upload, with one button."""
-        one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
-        return super().add_view(request, form_url, {**(extra_context or {}), **one_button})
 
     def get_import(self, request: HttpRequest, object_id: str) -> Import:
         """Return the import. Raises Http404 if the user can't see it, and PermissionDenied if they may not use it."""
@@ -164,7 +143,6 @@ class ImportAdmin(TenantAdmin):
         form_url: str = "",
         extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
-        """Show the step of the import; a POST does the step that its button names."""
         row = self.get_import(request, object_id)
         problems: list[str] = []
         if request.method == "POST":
@@ -198,7 +176,6 @@ class ImportAdmin(TenantAdmin):
             messages.warning(request, "Nothing was done: choose one of the buttons.")
 
     def step_context(self, request: HttpRequest, row: Import, problems: Sequence[str]) -> dict[str, object]:
-        """Return what the page shows."""
         is_mapping = row.state == ImportState.MAPPING or (row.state == ImportState.CHECKED and "columns" in request.GET)
         current = 1 if is_mapping else STEP_OF_STATE.get(ImportState(row.state), 4)
         context = page_context(self, request, row, str(row)) | {
@@ -219,7 +196,6 @@ class ImportAdmin(TenantAdmin):
         return context
 
     def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
-        """Return each column of the file with its first cells, what it can be read as, and what is chosen."""
         options = [(column.name, column.label) for column in IMPORTERS[row.kind](row).columns()]
         # The worker that read the file has guessed them, unless it was one of an earlier development version.
         chosen = row.mapping or guess_columns(row)
@@ -263,15 +239,11 @@ class ImportAdmin(TenantAdmin):
         }
 
     def progress_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Return how far the import is, for the page's script."""
         row = self.get_import(request, object_id)
         return JsonResponse({"state": row.state, "done": row.done, "total": row.total, "text": progress_text(row)})
 
     def refused_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
-        """Return the refused rows as a CSV file, with a column that says why.
-
-        It is written to a temporary file, so memory doesn't grow with the number of rows.
-        """
+        """Return the refused rows as a CSV file on disk, with the reasons, so memory doesn't grow with their number."""
         row = self.get_import(request, object_id)
         name = get_valid_filename(f"{row.file_name.rpartition('.')[0] or row.file_name} refused")
         with ExitStack() as stack:
@@ -282,8 +254,6 @@ class ImportAdmin(TenantAdmin):
 
 
 class ImportButton(ListButton):
-    """The button that opens the upload, for those who may import."""
-
     def __init__(self, kind: ImportKind) -> None:
         self.kind = kind
 
@@ -307,7 +277,6 @@ def refused_rows(row: Import) -> Iterator[list[Cell]]:
 
 
 def summary(row: Import) -> str:
-    """Return the numbers of rows by verdict as text."""
     return ", ".join(
         f"{number_format(row.counts[verdict], force_grouping=True)} {verdict.label.lower()}"
         for verdict in Verdict
@@ -316,7 +285,6 @@ def summary(row: Import) -> str:
 
 
 def progress_text(row: Import) -> str:
-    """Return how far the present step is, as text."""
     if is_waiting(row):
         return "Waiting for another import of your organization"
     if row.failures:

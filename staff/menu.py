@@ -42,7 +42,6 @@ MENU = {
 
 
 def menu(request: HttpRequest) -> list[dict[str, object]]:
-    """Return the menu in Unfold's format, with the entries that the user may see."""
     groups: list[dict[str, object]] = [{"items": [menu_item("Home", "home", "index")]}]
     for title, entries in MENU.items():
         items = [

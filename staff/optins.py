@@ -19,7 +19,7 @@ from staff.leads.search import find_by_lead
 from staff.selections import HAS_APPOINTMENT, OPT_IN_VIEWS, MyOptInsFilter, StageFilter
 from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
-from staff.toolkit.columns import day_and_time, two_lines
+from staff.toolkit.columns import time_column, two_lines
 from staff.toolkit.export import Column, Export, labels
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.tenant import TenantAdmin
@@ -51,6 +51,7 @@ class OptInAdmin(TenantAdmin):
     area = Area.RECORDS
     can_add = can_change = False
     list_display = ("lead_contact", "is_booked", "submitted", "source_and_form", "traffic", "lead_status")
+    submitted = time_column("created_at", "Submitted")
     select_related = ("lead__status",)
     column_values = {"is_booked": HAS_APPOINTMENT}
     views = OPT_IN_VIEWS
@@ -79,18 +80,9 @@ class OptInAdmin(TenantAdmin):
         ),
     )
     inlines = (QuestionAnswerInline,)
+    origin = ["lead", ("source", "created_at"), ("provider_form_name", "provider_form_id"), "external_reference"]
     fieldsets = (
-        (
-            None,
-            {
-                "fields": [
-                    "lead",
-                    ("source", "created_at"),
-                    ("provider_form_name", "provider_form_id"),
-                    "external_reference",
-                ]
-            },
-        ),
+        (None, {"fields": origin}),
         ("Traffic", {"fields": [tuple(TRAFFIC_FIELDS[:3]), tuple(TRAFFIC_FIELDS[3:5]), "referrer", "landing_page"]}),
     )
 
@@ -101,10 +93,6 @@ class OptInAdmin(TenantAdmin):
     @admin.display(description="Booked?", boolean=True)
     def is_booked(self, opt_in: OptIn) -> bool:
         return bool(opt_in.is_booked)  # type: ignore[attr-defined]  # annotated
-
-    @admin.display(description="Submitted", ordering="created_at")
-    def submitted(self, opt_in: OptIn) -> str:
-        return day_and_time(opt_in.created_at)
 
     @admin.display(description="Source", ordering="source")
     def source_and_form(self, opt_in: OptIn) -> str:
@@ -120,10 +108,7 @@ class OptInAdmin(TenantAdmin):
 
 
 def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield timeline entries of a lead's opt-ins, with their traffic data and the beginnings of their first answers.
-
-    PostgreSQL shortens the texts, because those of one page could have 50 million characters.
-    """
+    # PostgreSQL shortens the texts, because those of one page could have 50 million characters.
     first_answers = (
         QuestionAnswer.objects.of(lead.organization)
         .defer("question", "answer")

@@ -1,7 +1,4 @@
-"""The Reports page: a period's numbers by people, source or campaign, beside those of the period before.
-
-The numbers are always of the whole team.
-"""
+"""The Reports page: the whole team's numbers of a period by people, source or campaign, beside the period before."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -103,7 +100,6 @@ def size(numbers: Numbers) -> tuple[int, int, int]:
 
 
 def compared_figures(page: FiguresPage, row: Row, group: dict[str, object]) -> Sequence[Figure]:
-    """Return the figures of a group, or of all, with their changes since the period before."""
     is_linked = len(str(group.get(f"{CAMPAIGN}__exact", ""))) <= MAX_LINKED_NAME
     return [
         replace(figure, url=figure.url if is_linked else "", change=change(figure, getattr(row.before, column.name)))
@@ -125,7 +121,6 @@ def change(figure: Figure, before: float | None) -> str:
 
 
 def csv_file(page: FiguresPage, rows: list[Row], total: Row) -> FileResponse:
-    """Return the table with all groups as CSV: each value beside that of the period before."""
     names = tables.group_names(page, [row.key for row in rows])
     header = [REPORT_BY[page.by], *(f"{column.label}{when}" for column in COLUMNS for when in ("", ", before"))]
     file = TemporaryFile()  # noqa: SIM115  # the response closes it

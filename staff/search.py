@@ -43,8 +43,6 @@ class Result(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The results of one kind. `all_url` is the list of all of them."""
-
     label: str
     icon: str
     results: list[Result]
@@ -74,12 +72,8 @@ def summary(text: str, groups: list[Group]) -> str:
     if not groups:
         return f"Nothing found for “{text}”. Try the beginning of the name or the e-mail, or another number."
     counts = {group.label: len(group.results) for group in groups}
-    return (
-        ", ".join(
-            f"{label}: {f'the first {count}' if count == MAX_SHOWN else count}" for label, count in counts.items()
-        )
-        + "."
-    )
+    texts = [f"{label}: {'the first ' * (count == MAX_SHOWN)}{count}" for label, count in counts.items()]
+    return f"{', '.join(texts)}."
 
 
 def search(request: HttpRequest, text: str) -> Iterator[Group]:
@@ -104,7 +98,6 @@ def search(request: HttpRequest, text: str) -> Iterator[Group]:
 
 
 def nearest(page: TenantAdmin, request: HttpRequest, ids: list[UUID], column: str) -> QuerySet[Any]:
-    """Return the rows whose time is nearest to now."""
     # By an expression that no index has: sorted by an index, PostgreSQL may read all rows to come to those few.
     time, at = F(column), Value(now())
     rows = page.get_queryset(request).filter(is_any_of("pk", ids))

@@ -40,7 +40,6 @@ def status_ids(request: HttpRequest, *roles: StatusRole) -> list[UUID]:
 
 
 def day_of(at: datetime, word: str = "today") -> reports.Period:
-    """Return today or tomorrow, in the current time zone."""
     day = timezone.localdate(at) + timedelta(days=word == "tomorrow")
     return reports.Period(day, day, timezone.get_current_timezone())
 

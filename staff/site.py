@@ -4,7 +4,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.contrib.admin import ModelAdmin
+from django.contrib.admin.views.autocomplete import AutocompleteJsonView
+from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
+from django.db.models import ForeignKey, Model
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
@@ -17,7 +21,19 @@ from accounts.two_factor_views import require_two_factor, second_factor_page, tw
 from foundation.db.retry import is_serialization_failure
 from organizations.isolation import bypass_rls
 from organizations.permissions import roles_by_organization
-from staff.toolkit.autocomplete import LabeledAutocomplete
+
+
+class LabeledAutocomplete(AutocompleteJsonView):
+    def process_request(self, request: HttpRequest) -> tuple[str, ModelAdmin, ForeignKey, str]:
+        term, model_admin, source_field, to_field_name = super().process_request(request)
+        # A hand-made request can name a reverse relation, on which Django fails with a server error.
+        if source_field.auto_created:
+            raise PermissionDenied
+        return term, model_admin, source_field, to_field_name
+
+    def serialize_result(self, obj: Model, to_field_name: str) -> dict[str, str]:
+        label = getattr(self.model_admin, "choice_label", str)
+        return super().serialize_result(obj, to_field_name) | {"text": label(obj)}
 
 
 class PipelineAdminSite(UnfoldAdminSite):

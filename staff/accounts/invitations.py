@@ -19,8 +19,6 @@ from staff.toolkit.tenant import TenantAdmin
 
 class InvitationForm(RoleForm):
     class Meta:
-        model = Invitation
-        fields = ()
         help_texts = {"email": "This address gets an e-mail with a link. The person becomes a member by accepting."}
 
     def clean_email(self) -> str:

@@ -27,8 +27,6 @@ def leave_question(member: Membership) -> SafeString:
 
 
 class RoleForm(TenantForm):
-    """A form that offers the roles that the user may assign, the highest first."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "role" in self.fields:  # otherwise it is read-only
@@ -38,8 +36,6 @@ class RoleForm(TenantForm):
 
 class MemberForm(RoleForm):
     class Meta:
-        model = Membership
-        fields = ()
         help_texts = {
             "is_active": "Inactive members lose access immediately.",
             "wants_mail": "E-mails about appointments, and about notes that mention the member.",

@@ -24,10 +24,6 @@ admin.site.unregister(auth_admin.Group)  # type: ignore[attr-defined]
 
 
 class OrganizationForm(ServiceForm):
-    class Meta:
-        model = Organization
-        fields = ()
-
     def clean_default_country(self) -> str:
         country = read_country_code(self.cleaned_data["default_country"])
         if country is None:
@@ -37,10 +33,6 @@ class OrganizationForm(ServiceForm):
 
 class NewOrganizationForm(ServiceForm):
     owner_email = forms.EmailField(widget=UnfoldAdminEmailInputWidget, help_text="This address gets an invitation.")
-
-    class Meta:
-        model = Organization
-        fields = ()
 
     def clean_owner_email(self) -> str:
         return accepted_email(self, "owner_email")

@@ -23,10 +23,6 @@ class UserForm(ServiceForm):
     )
     profile_image_url = WebAddressField(label="Profile image URL")
 
-    class Meta:
-        model = User
-        fields = ()
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         time_zone: Any = self.fields["time_zone"]

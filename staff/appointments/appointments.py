@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.contrib import admin
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from appointments import conditions
@@ -21,7 +22,7 @@ from organizations.models import CAN_BE_ASSIGNED, MemberRole, Membership
 from organizations.permissions import Area, current_user
 from staff.appointments import record, record_page, selected
 from staff.appointments.forms import AppointmentForm, BookingForm
-from staff.appointments.schedule import render_other_appointments
+from staff.appointments.schedule import other_appointments
 from staff.appointments.timeline import appointment_sources, itself
 from staff.boards.appointments import AppointmentBoard
 from staff.boards.moves import to_uuid
@@ -31,7 +32,7 @@ from staff.imports import ImportButton
 from staff.leads.columns import contact
 from staff.leads.search import find_by_lead
 from staff.selections import APPOINTMENT_VIEWS, AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
-from staff.toolkit.columns import day_and_time
+from staff.toolkit.columns import time_column
 from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
 from staff.toolkit.filters import DayRangeFilter
@@ -57,6 +58,7 @@ class AppointmentAdmin(RecordAdmin):
     form = AppointmentForm
     add_form = BookingForm
     list_display = ("lead_contact", "time", "event_type", "host", "setter", status_column("outcome", "Outcome"))
+    time = time_column("schedule_time", "Time")
     select_related = ("lead", "event_type", "host__user", "setter__user", "outcome")
     list_filter = (
         AppointmentWorkFilter,
@@ -171,13 +173,10 @@ class AppointmentAdmin(RecordAdmin):
     def lead_contact(self, appointment: Appointment) -> str:
         return contact(appointment.lead)
 
-    @admin.display(description="Time", ordering="schedule_time")
-    def time(self, appointment: Appointment) -> str:
-        return day_and_time(appointment.schedule_time)
-
     @admin.display(description="Other appointments")
     def other_appointments(self, appointment: Appointment) -> str:
-        return render_other_appointments(appointment)
+        context = {"appointment": appointment, "others": other_appointments(appointment)}
+        return render_to_string("appointments/other_appointments.html", context)
 
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
         """Return no custom fields for a new appointment: booking has none."""

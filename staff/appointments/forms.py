@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 from unfold import widgets
 
-from appointments.models import Appointment
 from appointments.services import BookingData
 from leads.models import Lead
 from leads.phones import parse_phone
@@ -40,8 +39,6 @@ class BookingForm(ScheduleForm):
     notes = forms.CharField(required=False, max_length=10_000, label="Note", widget=widgets.UnfoldAdminTextareaWidget)
 
     class Meta:
-        model = Appointment
-        fields = ()
         help_texts = {"setter": "Defaults to the lead's setter."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -107,8 +104,6 @@ class AppointmentForm(ScheduleForm, CustomValuesForm):
     recording_url = WebAddressField(label="Recording URL")
 
     class Meta:
-        model = Appointment
-        fields = ()
         help_texts = {
             "outcome": "Choosing a canceled status cancels the appointment and notifies its participants.",
             "schedule_time": "Changing the time reschedules the appointment and notifies its participants.",

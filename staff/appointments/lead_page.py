@@ -94,7 +94,6 @@ def home_url(request: HttpRequest) -> str:
 
 
 def booking_link(request: HttpRequest, lead: Lead) -> RecordButton | None:
-    """Return the link to the booking form with the lead filled in, for those who may book."""
     if not has_role(request, PERMISSIONS[Area.WORK].add, lead.organization_id):
         return None
     parameters = urlencode({"organization": lead.organization_id, "lead": lead.pk})

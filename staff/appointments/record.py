@@ -44,13 +44,8 @@ def move_question(appointment: Appointment) -> str:
     return describe(preview_move(appointment, another_time), appointment)
 
 
-def cancel_question(appointment: Appointment) -> str:
-    return f"Cancel this appointment? {describe(preview_cancellation(appointment), appointment)}"
-
-
-def outcome_question(appointment: Appointment) -> str:
-    effects = describe(preview_cancellation(appointment), appointment)
-    return f"How did it go? If you choose a canceled outcome: {effects}"
+def cancellation_effects(appointment: Appointment) -> str:
+    return describe(preview_cancellation(appointment), appointment)
 
 
 def suggestion_question(appointment: Appointment) -> str:
@@ -72,7 +67,6 @@ def suggestion_state(appointment: Appointment) -> str:
 
 
 def has_outcome(appointment: Appointment, form: OutcomeForm) -> bool:
-    """Return whether the appointment already has the outcome that the form sets."""
     outcome = form.preset_outcome() or getattr(form, "cleaned_data", {}).get("outcome")
     return outcome is not None and outcome.pk == appointment.outcome_id
 
@@ -84,10 +78,7 @@ def next_url(request: HttpRequest, appointment: Appointment) -> str:
 
 
 def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> str:
-    """Set the outcome, and the lead's status and next step if they are chosen.
-
-    Raises PermissionDenied if the user may not change the lead.
-    """
+    """Set the outcome, and what is chosen for the lead. Raises PermissionDenied if the user may not change the lead."""
     outcome, lead_status = form.cleaned_data["outcome"], form.cleaned_data.get("lead_status")
     next_step_at = form.cleaned_data.get("next_step_at")
     if (lead_status or next_step_at) and not may_change(request, appointment.lead):
@@ -151,7 +142,7 @@ set_outcome = object_action(
     "Set the outcome",
     name="set_outcome",
     icon="label",
-    question=outcome_question,
+    question=lambda row: f"How did it go? If you choose a canceled outcome: {cancellation_effects(row)}",
     form=OutcomeForm,
     state=lambda appointment: appointment.outcome_id,
     is_done=has_outcome,
@@ -207,7 +198,7 @@ def add_note(page: RecordAdmin, request: HttpRequest, appointment: Appointment, 
 @object_action(
     "Cancel the appointment",
     icon="event_busy",
-    question=cancel_question,
+    question=lambda row: f"Cancel this appointment? {cancellation_effects(row)}",
     form=CancellationForm,
     danger=True,
     is_possible=is_cancelable,
@@ -216,7 +207,7 @@ def add_note(page: RecordAdmin, request: HttpRequest, appointment: Appointment, 
     next_url=next_url,
 )
 def cancel(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: CancellationForm) -> str:
-    effects = describe(preview_cancellation(appointment), appointment)
+    effects = cancellation_effects(appointment)
     services.cancel_appointment(
         organization=appointment.organization,
         actor=staff_actor(current_user(request)),

@@ -32,7 +32,6 @@ MESSAGES_BY_KIND = {
 
 
 def describe(audience: Audience, appointment: Appointment) -> str:
-    """Return the sentence that says who will be notified of a change, and that the lead won't be."""
     parts = []
     for kind, members in audience.members.items():
         message = MESSAGES_BY_KIND[kind] if audience.has_invitation else "a message"
@@ -50,11 +49,11 @@ def describe(audience: Audience, appointment: Appointment) -> str:
 
 
 def default_outcome(appointment: Appointment, role: str) -> Status | None:
-    """Return the status that an outcome of this role sets: the role's default for appointments, or else any."""
     return default_of_role(appointment.outcome_choices, role, "is_appointment_default")
 
 
 def default_of_role(statuses: Iterable[Status], role: str, flag: str) -> Status | None:
+    """Return the role's status that has the flag, or else any that can be chosen; None if there is none."""
     of_role = [status for status in statuses if status.role == role and status.is_active]
     return next((status for status in of_role if getattr(status, flag)), of_role[0] if of_role else None)
 
@@ -152,7 +151,6 @@ class RescheduleForm(ConfirmationForm):
         self.fields["schedule_time"].initial = self.subject.schedule_time
 
     def clean_schedule_time(self) -> datetime:
-        """Return the new time. Raises ValidationError for the one that it has already."""
         self.new_time = truncate_to_ms(self.cleaned_data["schedule_time"])
         if self.new_time == self.subject.schedule_time:
             raise forms.ValidationError("The appointment already has this time. Choose another one.")

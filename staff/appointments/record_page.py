@@ -12,7 +12,7 @@ from staff.configuration.statuses import status_label
 from staff.leads.leads import LeadAdmin
 from staff.toolkit.actions import row_url
 from staff.toolkit.record import Card, Fact, RecordAdmin, RecordButton
-from staff.toolkit.timeline import TimelineEntry, full_time
+from staff.toolkit.timeline import full_time
 
 LEAD_CARD_KINDS = ("appointments", "notes", "statuses", "opt_ins", "changes")
 MAX_ENTRIES = 3  # of the lead's timeline
@@ -54,28 +54,24 @@ def join_link(request: HttpRequest, appointment: Appointment) -> RecordButton | 
 
 
 def lead_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) -> Card:
-    """Return the lead's card with its latest events except this appointment's."""
     lead = appointment.lead
+    entries = [
+        entry
+        for source in LeadAdmin.sources
+        if source.kind in LEAD_CARD_KINDS
+        for entry in source.query(lead, None)
+        if entry.url != row_url(appointment)
+    ]
+    entries.sort(key=lambda entry: (entry.at, entry.id), reverse=True)
     return Card(
         "Lead",
         [
             Fact("Name", str(lead), row_url(lead)),
             Fact("Status", status_label(lead.status)),
-            *(Fact(full_time(entry.at), entry.text, entry.url) for entry in latest_entries(appointment)),
+            *(Fact(full_time(entry.at), entry.text, entry.url) for entry in entries[:MAX_ENTRIES]),
             Fact("", "The lead's whole story", f"{row_url(lead)}#record-timeline"),
         ],
     )
-
-
-def latest_entries(appointment: Appointment) -> list[TimelineEntry]:
-    entries = [
-        entry
-        for source in LeadAdmin.sources
-        if source.kind in LEAD_CARD_KINDS
-        for entry in source.query(appointment.lead, None)
-        if entry.url != row_url(appointment)
-    ]
-    return sorted(entries, key=lambda entry: (entry.at, entry.id), reverse=True)[:MAX_ENTRIES]
 
 
 def day_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) -> Card:

@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from django import forms
 from django.db.models import Q
-from django.template.loader import render_to_string
 from django.utils import timezone
 from unfold.widgets import UnfoldBooleanWidget
 
@@ -73,8 +72,3 @@ def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool
         .order_by("schedule_time", "id")
     )
     return [(row, row.schedule_time < end and row.ends_at > start) for row in rows[:MAX_LISTED] if row.ends_at > day]
-
-
-def render_other_appointments(appointment: Appointment) -> str:
-    context = {"appointment": appointment, "others": other_appointments(appointment)}
-    return render_to_string("appointments/other_appointments.html", context)

@@ -6,10 +6,6 @@ from appointments.services import cancel_appointment, change_outcome, edit_appoi
 from staff.toolkit.bulk import members, selected_action
 from statuses.models import Board, Status
 
-NEW_MEMBER_EFFECTS = (
-    "For upcoming appointments, the new member gets an invitation by e-mail, the previous one a cancellation, "
-    "and the others an update. Webhooks are sent."
-)
 CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
 
 set_outcome_selected = selected_action(
@@ -33,7 +29,8 @@ def set_member_selected(role: str) -> Any:  # an action
             organization=row.organization, actor=actor, appointment=row, **{role: member}
         ),
         title=f"Set the {role}",
-        question=f"Who is the {role} of these appointments from now on? {NEW_MEMBER_EFFECTS}",
+        question=f"Who is the {role} of these appointments from now on? For upcoming appointments, the new member gets "
+        "an invitation by e-mail, the previous one a cancellation, and the others an update. Webhooks are sent.",
         choices=members,
         label=role.capitalize(),
     )

@@ -50,7 +50,6 @@ def itself(appointment: Appointment) -> QuerySet[Appointment]:
 
 
 def appointment_sources(scope: Scope) -> list[TimelineSource]:
-    """Return the sources of entries about the appointments in `scope(row)`, for the timeline of a record."""
     return [
         TimelineSource("appointments", "Appointments", partial(bookings, scope)),
         TimelineSource("appointments", "Appointments", partial(moves, scope)),
@@ -104,7 +103,6 @@ def outcomes(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterat
 
 
 def changes(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield the changes of other fields than time and outcome."""
     rows = rows_of_appointments(AppointmentChange, scope, row).exclude(fields__has_key=MOVED)
     rows = rows.alias(others=fields_without(*OUTCOME)).exclude(others={})
     for change in newest_changes(rows, cursor):
@@ -128,7 +126,6 @@ def mails(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[
 
 
 def webhooks(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield the delivered events of the row and its appointments, with the states of their deliveries."""
     subjects = [row.pk, *scope(row).order_by("-schedule_time").values_list("pk", flat=True)[:MAX_APPOINTMENTS]]
     deliveries = Delivery.objects.of(row.organization).filter(event=OuterRef("pk"))
     rows = Event.objects.of(row.organization).filter(Exists(deliveries), subject_id__in=subjects).defer("body")

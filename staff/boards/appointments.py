@@ -13,8 +13,6 @@ from statuses.models import Board, Status, StatusRole
 
 
 class AppointmentBoard(BoardLayout):
-    """A move that notifies people asks for confirmation and lists them."""
-
     board, status_field, history = Board.APPOINTMENT, "outcome", "outcome_changes"
     card_related = ("last_source",)
 

@@ -28,8 +28,6 @@ from statuses.models import Board, Status
 
 
 class BoardLayout(Layout):
-    """Base of the boards: what a model's cards show, and what a move does."""
-
     name, label, icon = "board", "Board", "dataset"
     parameters = ("column", "offset")
     board: ClassVar[Board]
@@ -152,7 +150,6 @@ class BoardLayout(Layout):
             ]
 
     def read_card(self, page: AnyPage, request: HttpRequest, id: UUID) -> Card:
-        """Return the present card of a row that the user may see."""
         status = getattr(page.get_queryset(request).get(pk=id), self.status_field)
         column = Column(status, 1, [id], "", request.GET)
         self.fill(page, request, [column])

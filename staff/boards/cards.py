@@ -47,8 +47,6 @@ class Card:
 
 @dataclass
 class Column:
-    """A column of the board: a status, or none, with its first cards and the number of all."""
-
     status: Status | None
     row_count: int
     ids: list[UUID]

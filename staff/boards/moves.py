@@ -100,7 +100,6 @@ def answer(
 
 
 def ask_target(page: AnyPage, board: AnyBoard, request: HttpRequest, row: AnyRow) -> HttpResponse:
-    """Return the page that asks where to move the card, for a browser without the board's script."""
     data, present = sent_data(request), getattr(row, f"{board.status_field}_id")
     statuses = Status.objects.of(row.organization).choices(board.board, current=present)
     select = UnfoldAdminSelectWidget(choices=[(status.pk, status.name) for status in sorted(statuses, key=board_order)])

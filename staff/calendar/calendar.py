@@ -100,18 +100,8 @@ class CalendarPage:
 
     @property
     def kept_parameters(self) -> list[tuple[str, str]]:
-        """The parameters that the form for another day or host repeats."""
         changed = ("day", "hosts", "p", HOST, ORGANIZATION)
         return [(name, str(value)) for name, value in self.request.GET.items() if name not in changed]
-
-
-@dataclass(frozen=True)
-class Hosts:
-    """The hosts to choose from, and those of this page; None is for the appointments without one."""
-
-    choices: list[Membership]
-    shown: list[Membership | None]
-    has_more: bool
 
 
 class Calendar(Layout):
@@ -124,19 +114,21 @@ class Calendar(Layout):
         if cl.view and (days := VIEWS_BY_TIME.get(cl.view.name)):
             return redirect(request.path + calendar.url(view=ALL.name, days=days, day=None))
         rows = appointments_of(page, calendar)
-        hosts = find_hosts(calendar, rows)
-        appointments = list(rows.filter(has_host(hosts.shown))[: MAX_APPOINTMENTS + 1])
+        host_choices, chosen = find_hosts(calendar, rows)
+        start = (calendar.page - 1) * HOSTS_PER_PAGE
+        hosts = chosen[start : start + HOSTS_PER_PAGE]
+        appointments = list(rows.filter(has_host(hosts))[: MAX_APPOINTMENTS + 1])
         is_complete = len(appointments) <= MAX_APPOINTMENTS
         matching = cl.queryset.filter(pk__in=[row.pk for row in appointments]).order_by().values_list("pk", flat=True)
         visible = [row for row in appointments[:MAX_APPOINTMENTS] if calendar.shows_canceled or not is_canceled(row)]
         spans, match_ids = {day: day_span(day, calendar.zone) for day in calendar.days}, set(matching)
         columns = []
-        for host in hosts.shown:
+        for host in hosts:
             hosted = [row for row in visible if row.host_id == (host.pk if host else None)]
             columns += [Column(day, host, blocks_of(hosted, match_ids, span)) for day, span in spans.items()]
         grid = build_grid(calendar.days, calendar.zone, columns)
         # In a week of several hosts there is no place for rows of hours: each of its cells is a list.
-        is_table = calendar.is_week and len(hosts.shown) > 1
+        is_table = calendar.is_week and len(hosts) > 1
         for column in columns:
             # With some of the appointments only, a time could look free that isn't.
             if calendar.can_book and is_complete:
@@ -146,6 +138,8 @@ class Calendar(Layout):
         context: dict[str, object] = {
             "page": calendar,
             "hosts": hosts,
+            "host_choices": host_choices,
+            "has_more_hosts": len(chosen) > start + HOSTS_PER_PAGE,
             "grid": grid,
             "now_line": grid.line(calendar.at),
             "columns": columns,
@@ -187,7 +181,6 @@ def read_address(page: AnyPage, request: HttpRequest) -> CalendarPage:
 
 
 def appointments_of(page: AnyPage, calendar: CalendarPage) -> QuerySet[Appointment]:
-    """Return all appointments that take place in the calendar's time."""
     start, end = calendar.span.start, calendar.span.end
     begun: QuerySet[Appointment] = page.get_queryset(calendar.request).filter(
         organization=calendar.organization, schedule_time__gt=start - LONGEST, schedule_time__lt=end
@@ -195,8 +188,8 @@ def appointments_of(page: AnyPage, calendar: CalendarPage) -> QuerySet[Appointme
     return begun.alias(over_at=ENDS_AT).filter(over_at__gt=start).order_by("schedule_time", "id")
 
 
-def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> Hosts:
-    """Return the hosts: the user first, then by name.
+def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> tuple[list[Membership], list[Membership | None]]:
+    """Return the hosts to choose from, and the chosen ones: the user first, then by name; None for no host.
 
     They are the active members who are closers or have hosted before, so that those without appointments are seen to
     be free; and the hosts of the calendar's time, even if they have left.
@@ -212,8 +205,7 @@ def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> Hosts:
     chosen: list[Membership | None] = [host for host in choices if page.host_id in (None, host.pk)]
     if None in present and page.host_id is None:
         chosen.append(None)
-    start = (page.page - 1) * HOSTS_PER_PAGE
-    return Hosts(choices, chosen[start : start + HOSTS_PER_PAGE], len(chosen) > start + HOSTS_PER_PAGE)
+    return choices, chosen
 
 
 def has_host(hosts: Iterable[Membership | None]) -> Q:

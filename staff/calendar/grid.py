@@ -142,7 +142,6 @@ def day_span(day: date, zone: tzinfo) -> Span:
 
 
 def blocks_of(appointments: Iterable[Appointment], matching: set[UUID], day: Span) -> list[Block]:
-    """Return the blocks of the appointments that take place on a day, even if only in part."""
     blocks = []
     for appointment in appointments:
         start, end = appointment.schedule_time.astimezone(UTC), appointment.ends_at

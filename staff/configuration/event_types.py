@@ -15,12 +15,7 @@ from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin, TenantForm
 
 
 class EventTypeForm(TenantForm):
-    class Meta:
-        model = EventType
-        fields = ()
-
     def clean_name(self) -> str:
-        """Refuse a name that another event type has, in any letter case and Unicode form."""
         name = str(self.cleaned_data["name"])
         others = EventType.objects.of(self.organization).exclude(pk=self.instance.pk)
         if others.with_name(name).exists():
@@ -62,10 +57,6 @@ class NoteAdmin(NewestSearchAdmin):
 
 
 class CallAnalysisForm(OptimisticLockForm):
-    class Meta:
-        model = CallAnalysis
-        fields = ()
-
     @staticmethod
     def version_of(row: CallAnalysis) -> str:
         # An analysis has no time of its last change, so this is a hash of its values.

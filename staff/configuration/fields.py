@@ -20,8 +20,6 @@ class CustomFieldForm(TenantForm):
     )
 
     class Meta:
-        model = CustomField
-        fields = ()
         help_texts = {"key": "The name that integrations use.", "label": "The name that people see."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -24,7 +24,6 @@ LABEL = (
 
 
 def status_label(status: Status | None) -> SafeString | str:
-    """Return the status's name in its colors if they are readable, or a dash for none."""
     if status is None:
         return "–"
     return format_html(LABEL, *readable_colors(status), status.name, status.name)
@@ -40,8 +39,6 @@ def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
 
 class StatusForm(OptimisticLockForm):
     class Meta:
-        model = Status
-        fields = ()
         widgets = {"text_color": UnfoldAdminColorInputWidget, "bg_color": UnfoldAdminColorInputWidget}
 
     def clean(self) -> dict[str, Any]:

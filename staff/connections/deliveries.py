@@ -13,7 +13,7 @@ from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.base import ReadOnlyInline, format_json, state_label
-from staff.toolkit.columns import day_and_time
+from staff.toolkit.columns import time_column
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from webhooks.models import Attempt, Delivery
@@ -32,6 +32,8 @@ class DeliveryAdmin(NewestSearchAdmin):
     can_add = False
     is_read_only = True
     list_display = ("topic", "endpoint", state_label, "attempt_count", "last_error", "next_attempt", "created")
+    next_attempt = time_column("next_attempt_at", "Next attempt")
+    created = time_column("created_at", "Created")
     select_related = ("event", "endpoint")
     list_filter = ("state", "endpoint", ("created_at", DayRangeFilter))
     search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
@@ -56,14 +58,6 @@ class DeliveryAdmin(NewestSearchAdmin):
     def topic(self, delivery: Delivery) -> str:
         return delivery.event.type
 
-    @admin.display(description="Next attempt", ordering="next_attempt_at")
-    def next_attempt(self, delivery: Delivery) -> str:
-        return day_and_time(delivery.next_attempt_at)
-
-    @admin.display(description="Created", ordering="created_at")
-    def created(self, delivery: Delivery) -> str:
-        return day_and_time(delivery.created_at)
-
     @object_action(
         "Replay",
         icon="replay",
@@ -75,7 +69,6 @@ class DeliveryAdmin(NewestSearchAdmin):
 
     @admin.action(description="Replay the selected deliveries", permissions=["change"])
     def replay_selected(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
-        """Replay the selected deliveries, which can be all that match the list's filters."""
         actor = staff_actor(current_user(request))
         selected, disabled, queued = rows.count(), rows.filter(endpoint__is_active=False).count(), 0
         # One replay per organization: the selection can be large, so only one row of each is loaded here.

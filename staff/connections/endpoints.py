@@ -28,10 +28,6 @@ SIGNING_EXPLANATION = (
     "Receivers verify the signature of each delivery with this secret. It is shown only once: "
     "store it now, where only your receiver can read it."
 )
-REPLAY_MISSED_QUESTION = (
-    "Replay everything that this endpoint missed in a period: failed deliveries, and events recorded while it was "
-    "disabled."
-)
 IS_ACTIVE = attrgetter("is_active")  # a disabled endpoint gets neither tests nor replays
 HEALTH_FIELDS = [
     ("failures", "timeouts", "failing_since"),
@@ -49,8 +45,6 @@ class EndpointForm(TenantForm):
     )
 
     class Meta:
-        model = Endpoint
-        fields = ()
         help_texts = {
             "url": "A public https URL.",
             "is_active": (
@@ -157,7 +151,8 @@ class EndpointAdmin(TenantAdmin):
     @object_action(
         "Replay missed events",
         icon="history",
-        question=REPLAY_MISSED_QUESTION,
+        question="Replay everything that this endpoint missed in a period: failed deliveries, and events recorded "
+        "while it was disabled.",
         form=ReplayMissedForm,
         is_possible=IS_ACTIVE,
     )

@@ -31,8 +31,6 @@ class KeyForm(TenantForm):
     )
 
     class Meta:
-        model = ApiKey
-        fields = ()
         help_texts = {
             "name": "The system that uses the key.",
             "expires_at": "Leave empty for a key that does not expire.",

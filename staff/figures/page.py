@@ -77,7 +77,6 @@ class FiguresPage:
         return rows.filter(takes_part([self.member_id])) if self.member_id else rows
 
     def list_url(self, model: type[Model], **parameters: object) -> str:
-        """Return the address of a model's list with these filters, for the organization of the page."""
         if has_several_organizations(self.request):
             parameters["organization__id__exact"] = self.organization.pk
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
@@ -116,15 +115,11 @@ class FiguresPage:
 
     @property
     def form_parameters(self) -> list[tuple[str, str]]:
-        """Parameters that the form for another period repeats."""
         return [(name, value) for name in ("organization", "who", "by") if (value := self.request.GET.get(name))]
 
 
 def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> FiguresPage | None:
-    """Return what the address asks for, or None without an organization. Raises BadRequest for unknown values.
-
-    `by` has what the numbers can be grouped by.
-    """
+    """Return what the address asks for, or None without an organization. Raises BadRequest for unknown values."""
     organizations = list(
         organizations_with_role(request, PERMISSIONS[Area.WORK].view).order_by("name")[:MAX_ORGANIZATIONS]
     )

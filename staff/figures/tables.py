@@ -81,8 +81,6 @@ CHARTS = [BOOKED, SHOW_RATE, CLOSE_RATE, CANCELED]
 
 
 class Table(NamedTuple):
-    """Rows of figures, each with its name, and the figures of all."""
-
     heading: str
     columns: Sequence[Column]
     rows: Sequence[tuple[str, Sequence[Figure]]]
@@ -90,20 +88,12 @@ class Table(NamedTuple):
     empty: str = ""
 
 
-class Bar(NamedTuple):
-    x: int
-    y: float
-    height: float
-    label: str
-    url: str
-
-
 class Chart(NamedTuple):
     """A bar for each row, the figure of all, and the greatest of a row unless it is a rate; widths in its own units."""
 
     title: str
     total: Figure
-    bars: list[Bar]
+    bars: list[dict[str, object]]
     width: int
     highest: str
 
@@ -115,11 +105,12 @@ def charts(table: Table) -> list[Chart]:
         place = table.columns.index(column)
         greatest = max((cells[place] for _, cells in table.rows), key=lambda figure: figure.value or 0)
         full, highest = (1, "") if column.is_rate else (greatest.value or 1, greatest.text if greatest.value else "")
-        bars = []
+        bars: list[dict[str, object]] = []
         for position, (name, cells) in enumerate(table.rows):
             figure = cells[place]
             height = round(CHART_HEIGHT * (figure.value or 0) / full, 2)
-            bars.append(Bar(4 * position, CHART_HEIGHT - height, height, f"{name}: {figure.text}", figure.url))
+            place_of_bar = {"x": 4 * position, "y": CHART_HEIGHT - height, "height": height}
+            bars.append({**place_of_bar, "label": f"{name}: {figure.text}", "url": figure.url})
         drawn.append(Chart(column.label, table.total[place], bars, 4 * len(bars), highest))
     return drawn
 
@@ -162,7 +153,6 @@ def named_rows(page: FiguresPage, model: Any) -> Any:  # rows of any of `MODELS`
 
 
 def switches(page: FiguresPage, by: Mapping[str, str]) -> dict[str, object]:
-    """Return the links to periods that end today, and to what the table can be grouped by."""
     length, is_until_today = len(page.period.days), page.period.last == page.today.last
     return {
         "periods": [
@@ -174,7 +164,6 @@ def switches(page: FiguresPage, by: Mapping[str, str]) -> dict[str, object]:
 
 
 def selects(page: FiguresPage) -> list[tuple[str, str, list[Choice]]]:
-    """Return what the appointments can be narrowed by: each label and name with its options."""
     rows = {
         model: [(str(row.pk), str(row)) for row in named_rows(page, model)[:MAX_OPTIONS]]
         for model in dict.fromkeys(MODELS.values())

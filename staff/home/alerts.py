@@ -43,7 +43,6 @@ ALERTS: list[tuple[type[Model], dict[str, Any], str, str, str]] = [
 
 
 def alerts(request: HttpRequest) -> Iterator[Figure]:
-    """Yield each alert that applies, with the URL of the list that shows its rows."""
     for model, condition, singular, plural, query in ALERTS:
         # The page's query set applies roles and tenant; repeating those rules here would let the two drift apart.
         count = admin.site.get_model_admin(model).get_queryset(request).filter(**condition).count()

@@ -24,7 +24,6 @@ LEFT_STATUS = tables.Column("Leads that left it", "leads", model=Lead, time="lef
 
 
 def numbers_context(page: FiguresPage) -> dict[str, object]:
-    """Return the numbers of the chosen period, with what they can be narrowed by."""
     by_day, by_group = reports.appointment_numbers(
         page.appointments(**page.narrowing), page.period, page.at, by=page.by
     )
@@ -49,7 +48,6 @@ def numbers_context(page: FiguresPage) -> dict[str, object]:
 
 
 def funnel_context(page: FiguresPage) -> dict[str, object]:
-    """Return the stages of the period's opt-ins with their share of all, and the median time to the booking."""
     numbers = reports.funnel(page.organization, page.period, page.at)
     stages = tables.figures(page, FUNNEL, numbers)
     median, booked = numbers.time_to_booking, stages[1]
@@ -63,7 +61,6 @@ def funnel_context(page: FiguresPage) -> dict[str, object]:
 
 
 def status_times(page: FiguresPage) -> tables.Table:
-    """Return the median time in each status that leads left in the period, and how many leads."""
     times = reports.times_in_status(page.organization, page.period)
     statuses: dict[UUID, Status] = Status.objects.of(page.organization).in_bulk([row.status_id for row in times])
     rows = []

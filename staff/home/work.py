@@ -16,6 +16,7 @@ from appointments.reports import Period
 from leads.models import Lead
 from optins.models import OptIn
 from organizations.permissions import PERMISSIONS, Area, has_role
+from staff.appointments.record_forms import default_of_role
 from staff.figures.page import Figure, FiguresPage
 from staff.toolkit.actions import row_url
 from statuses.models import Board, Status, StatusRole
@@ -28,8 +29,6 @@ OUTCOME_BUTTONS = [StatusRole.WON, StatusRole.LOST, StatusRole.NO_SHOW, StatusRo
 
 @dataclass(frozen=True)
 class WorkList:
-    """A list of what is to be done: its first rows with their addresses, their total, and the text without any."""
-
     kind: str
     title: str
     total: Figure
@@ -40,7 +39,6 @@ class WorkList:
 
 
 def work_context(page: FiguresPage) -> dict[str, object]:
-    """Return the lists of what the user, or the team, has to do, and the next appointment after today."""
     statuses = list(Status.objects.of(page.organization))
     appointments = page.appointments()
     lists = [
@@ -147,9 +145,6 @@ def status_ids(statuses: list[Status], *roles: StatusRole) -> list[UUID]:
 
 
 def outcome_buttons(statuses: list[Status]) -> list[Status]:
-    """Return the status of each button: the role's default for appointments, or else any that can be chosen."""
-    choices = [status for status in statuses if status.is_active and status.is_on_board(Board.APPOINTMENT)]
-    by_role: dict[str, Status] = {}
-    for status in sorted(choices, key=lambda status: not status.is_appointment_default):
-        by_role.setdefault(status.role, status)
-    return [by_role[role] for role in OUTCOME_BUTTONS if role in by_role]
+    choices = [status for status in statuses if status.is_on_board(Board.APPOINTMENT)]
+    defaults = [default_of_role(choices, role, "is_appointment_default") for role in OUTCOME_BUTTONS]
+    return [status for status in defaults if status]

@@ -234,7 +234,6 @@ class PossibleDuplicateAdmin(TenantAdmin):
         return rows.filter(first__in=leads, second__in=leads)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list, whose pairs have `is_writable`."""
         changelist = super().get_changelist_instance(request)
         rows = PossibleDuplicate.unscoped.filter(pk__in=[pair.pk for pair in changelist.result_list])
         writable = set(self.writable_rows(request, rows).values_list("pk", flat=True))
@@ -258,7 +257,6 @@ class PossibleDuplicateAdmin(TenantAdmin):
 
     @admin.display(description="In common", ordering="reasons")
     def in_common(self, pair: PossibleDuplicate) -> SafeString:
-        """Return the reasons, with a link to the page that compares the leads for those who may merge them."""
         reasons = describe_reasons(pair.reasons) or "–"
         if not getattr(pair, "is_writable", False):
             return format_html("{}", reasons)

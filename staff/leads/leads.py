@@ -36,13 +36,13 @@ from staff.leads.search import find_by_lead
 from staff.optins import opt_ins
 from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
 from staff.toolkit.bulk import members, selected_action
-from staff.toolkit.columns import day_and_time
+from staff.toolkit.columns import time_column
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.forms import accepted_email
 from staff.toolkit.record import Fact, RecordAdmin
-from staff.toolkit.timeline import TimelineEntry, TimelineSource
+from staff.toolkit.timeline import TimelineEntry, TimelineSource, change_entry
 from staff.toolkit.views import TABLE
 from statuses.models import Board, Status
 
@@ -70,8 +70,6 @@ class LeadForm(CustomValuesForm):
     )
 
     class Meta:
-        model = Lead
-        fields = ()
         help_texts = {"next_touch_point_at": "Once it has passed, the next upcoming appointment replaces it."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -138,6 +136,7 @@ class LeadAdmin(RecordAdmin):
     entity = CustomField.Entity.LEAD
     form = LeadForm
     list_display = ("lead_contact", status_column("status", "Status"), "setter", next_step, "changed", "last_source")
+    changed = time_column("updated_at", "Last change")
     select_related = ("status", "setter__user", "last_source")
     views = LEAD_VIEWS
     layouts = (TABLE, LeadBoard())
@@ -214,7 +213,11 @@ class LeadAdmin(RecordAdmin):
         ]
 
     def change_entries(self, row: Lead, changes: list[LeadChange]) -> list[TimelineEntry]:
-        return record.history_entries(row, changes)
+        emails = record.merged_emails(row, changes)
+        return [
+            change_entry("changes", change, Lead, text=record.merge_text(change, emails), without=("previous_ids",))
+            for change in changes
+        ]
 
     def has_full_export_permission(self, request: HttpRequest, obj: Lead) -> bool:
         return has_role(request, PERMISSIONS[Area.PRIVACY].view, obj.organization_id)
@@ -231,7 +234,6 @@ class LeadAdmin(RecordAdmin):
         return [*lead_urls(self), *super().get_urls()]
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
-        """Redirect from the page of a merged lead to that of the kept one."""
         redirect = redirect_to_kept(self, request, object_id)
         response: HttpResponse = redirect or super()._get_obj_does_not_exist_redirect(request, opts, object_id)
         return response
@@ -239,10 +241,6 @@ class LeadAdmin(RecordAdmin):
     @admin.display(description="Lead", ordering="first_name")
     def lead_contact(self, lead: Lead) -> str:
         return contact(lead)
-
-    @admin.display(description="Last change", ordering="updated_at")
-    def changed(self, lead: Lead) -> str:
-        return day_and_time(lead.updated_at)
 
     def save_model(self, request: HttpRequest, obj: Lead, form: LeadForm, change: bool) -> None:
         actor = staff_actor(current_user(request))

@@ -7,7 +7,6 @@ from typing import IO, Any
 from django import forms
 from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from foundation.api.emails import email_key
@@ -49,12 +48,7 @@ class ErasureForm(ConfirmationForm):
         return email
 
 
-def erasure_question(lead: Lead) -> SafeString:
-    return format_html("{} {}", ERASURE, appointments_of_erased(lead))
-
-
 def describe_rows(lead: Lead) -> str:
-    """Return a sentence that counts the rows that are deleted, and those that stay without personal data."""
     counts: dict[bool, list[str]] = {True: [], False: []}
     rows = find_rows(lead, limit=MAX_COUNTED)
     if sum(map(len, rows.values())) > MAX_COUNTED:
@@ -84,7 +78,12 @@ def export_json(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Confi
 
 
 @object_action(
-    "Erase", icon="person_remove", question=erasure_question, form=ErasureForm, danger=True, permission="erase"
+    "Erase",
+    icon="person_remove",
+    question=lambda lead: format_html("{} {}", ERASURE, appointments_of_erased(lead)),
+    form=ErasureForm,
+    danger=True,
+    permission="erase",
 )
 def erase(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> str:
     actor = staff_actor(current_user(request))

@@ -12,10 +12,11 @@ from unfold import widgets
 from uuid_utils.compat import uuid7
 
 from leads import services
-from leads.models import CustomField, Lead, LeadChange, TouchPointType
+from leads.models import Lead, LeadChange, TouchPointType
 from organizations.actors import ActorKind, staff_actor
 from organizations.permissions import current_user
 from staff.configuration.statuses import status_label
+from staff.leads.comparison import custom_fields
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.forms import check_new_id
 from staff.toolkit.record import Card, Fact, RecordAdmin
@@ -79,8 +80,7 @@ def add_note(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadNote
 
 
 def facts_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
-    fields = CustomField.objects.of(lead.organization).filter(entity=CustomField.Entity.LEAD)
-    values = {field.label: lead.custom_values.get(str(field.pk)) for field in fields.order_by("position", "key")}
+    values = {field.label: lead.custom_values.get(str(field.pk)) for field in custom_fields(lead)}
     return Card(
         "Facts",
         [
@@ -95,12 +95,9 @@ def facts_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
 
 def status_changes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     for change in newest(lead.status_changes.select_related("from_status", "to_status"), cursor):
-        before, after = change.from_status, status_label(change.to_status)
-        text = (
-            format_html("Status: {} → {}", status_label(before), after)
-            if before
-            else format_html("Lead added: {}", after)
-        )
+        before, text = change.from_status, format_html("Lead added: {}", status_label(change.to_status))
+        if before:
+            text = format_html("Status: {} → {}", status_label(before), status_label(change.to_status))
         yield TimelineEntry(change.created_at, change.pk, "statuses", text, actor_name=change.actor_name)
 
 
@@ -120,14 +117,6 @@ def changes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
         text = "" if step is None else "Next step set" if step[1] else "Next step done"
         without = ("status", "previous_ids", *hidden_touch_point(change))
         yield change_entry("changes", change, Lead, text=merge_text(change, emails) or text, without=without)
-
-
-def history_entries(lead: Lead, changes: list[LeadChange]) -> list[TimelineEntry]:
-    emails = merged_emails(lead, changes)
-    return [
-        change_entry("changes", change, Lead, text=merge_text(change, emails), without=("previous_ids",))
-        for change in changes
-    ]
 
 
 def merged_emails(lead: Lead, changes: list[LeadChange]) -> dict[UUID, str | None]:

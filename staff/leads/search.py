@@ -31,7 +31,6 @@ def row_ids(page: AnyPage, request: HttpRequest, text: str, lead_ids: list[UUID]
 
 
 def searched_organizations(page: AnyPage, request: HttpRequest) -> list[UUID]:
-    """Return the ids of the organizations whose rows the user may see."""
     if is_operator(request):
         return list(Organization.objects.values_list("pk", flat=True))
     return organization_ids(request, PERMISSIONS[page.area].view)

@@ -18,14 +18,10 @@ def due(at: datetime) -> str:
     days = (local.date() - timezone.localdate()).days
     if days < 0:
         return "due yesterday" if days == -1 else f"due {-days} days ago"
+    time = date_format(local, "TIME_FORMAT")
     if days == 0:
-        is_over = at <= timezone.now()
-        return (
-            f"due since {date_format(local, 'TIME_FORMAT')}"
-            if is_over
-            else f"today, {date_format(local, 'TIME_FORMAT')}"
-        )
-    return f"tomorrow, {date_format(local, 'TIME_FORMAT')}" if days == 1 else date_format(local, "DATETIME_FORMAT")
+        return f"due since {time}" if is_due(at) else f"today, {time}"
+    return f"tomorrow, {time}" if days == 1 else date_format(local, "DATETIME_FORMAT")
 
 
 @register.filter

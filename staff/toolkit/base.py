@@ -296,8 +296,6 @@ class BoundedInlineFormSet(PaginationInlineFormSet):
 
 
 class ReadOnlyInline(TabularInline):
-    """A read-only table of related rows, for every user who may view the page."""
-
     formset = BoundedInlineFormSet
     extra = 0
     per_page: int | None = 20

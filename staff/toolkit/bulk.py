@@ -19,15 +19,6 @@ from staff.toolkit.tenant import TenantAdmin
 MAX_SELECTED = 200
 
 
-class ValueForm(forms.Form):
-    value = forms.ModelChoiceField(Membership.unscoped.none(), widget=UnfoldAdminSelectWidget)
-
-    def __init__(self, data: Any, *, label: str, choices: QuerySet[Any]) -> None:
-        super().__init__(data)
-        field: Any = self.fields["value"]
-        field.label, field.queryset = label, choices
-
-
 def selected_action(
     name: str,
     description: str,
@@ -52,7 +43,8 @@ def selected_action(
             if len(organizations) != 1:
                 messages.error(request, "Select rows of one organization.")
                 return None
-            form = ValueForm(data, label=label, choices=choices(organizations[0]))
+            form, rows_to_choose = forms.Form(data), choices(organizations[0])
+            form.fields["value"] = forms.ModelChoiceField(rows_to_choose, label=label, widget=UnfoldAdminSelectWidget)
         if data is None or (form and not form.is_valid()):
             context = {"title": title, "opts": page.opts, "question": question, "action": name, "form": form}
             context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
@@ -66,7 +58,6 @@ def selected_action(
 
 
 def change_rows(page: TenantAdmin, request: HttpRequest, rows: QuerySet[Any], change: Callable[[Any], object]) -> None:
-    """Change the rows that the user may change, and report the numbers and each service's error."""
     selected = rows.count()
     if selected > MAX_SELECTED:
         messages.error(request, f"Select at most {MAX_SELECTED} at a time.")
@@ -88,6 +79,5 @@ def change_rows(page: TenantAdmin, request: HttpRequest, rows: QuerySet[Any], ch
 
 
 def members(organization: Organization) -> QuerySet[Membership]:
-    """Return the members that can be a host or a setter."""
     rows: QuerySet[Membership] = Membership.objects.of(organization).filter(CAN_BE_ASSIGNED).select_related("user")
     return rows

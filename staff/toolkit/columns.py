@@ -1,7 +1,10 @@
 """Cells of lists: times near now, and two lines."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from django.contrib import admin
+from django.db.models import Model
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
@@ -32,3 +35,11 @@ def day_and_time(time: datetime | None) -> SafeString | str:
     if abs(time - at) < timedelta(minutes=1):
         return two_lines(text, "now")
     return two_lines(text, f"in {timesince(at, time)}" if time > at else f"{timesince(time, at)} ago")
+
+
+def time_column(name: str, label: str) -> Callable[[object, Model], SafeString | str]:
+    @admin.display(description=label, ordering=name)
+    def column(page: object, row: Model) -> SafeString | str:
+        return day_and_time(getattr(row, name))
+
+    return column

@@ -106,8 +106,6 @@ class CustomValuesForm(OptimisticLockForm):
 
 
 class CustomFieldsExport(Export):
-    """An export with a column for each custom field of the user's organizations."""
-
     def columns_for(self, page: Any, request: HttpRequest) -> list[Column]:
         fields = page.visible_rows(request, CustomField).filter(entity=page.entity).order_by("position", "key")
         columns = super().columns_for(page, request)

@@ -56,7 +56,6 @@ class Column(NamedTuple):
 
 
 def member_columns(name: str, header: str) -> tuple[Column, Column]:
-    """Return the columns of a member's name and e-mail; `name` is the row's field."""
     user = f"{name}__user__"
     full_name = Trim(Concat(F(f"{user}first_name"), Value(" "), F(f"{user}last_name"), output_field=CharField()))
     return (
@@ -75,8 +74,6 @@ def yes_or_no(value: bool | None) -> Cell:
 
 
 class Export(ListButton):
-    """Buttons that download the list's rows, for users who may do so in any organization."""
-
     def __init__(self, *columns: Column) -> None:
         self.columns = columns
 
@@ -84,7 +81,6 @@ class Export(ListButton):
         return page.has_view_permission(request) and has_role(request, EXPORTERS)
 
     def columns_for(self, page: AnyPage, request: HttpRequest) -> list[Column]:
-        """Return the columns; with the organization's name for users of several organizations."""
         organization = [Column("Organization", "organization__name")]
         return [*self.columns, *(organization if has_several_organizations(request) else [])]
 
@@ -157,8 +153,6 @@ def counted(rows: QuerySet[Any], columns: list[Column], counts: Counter[UUID]) -
 
 
 class Size(Func):
-    """The bytes of a value as text."""
-
     template = "COALESCE(octet_length((%(expressions)s)::text), 0)"
     output_field = IntegerField()
 

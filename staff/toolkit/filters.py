@@ -15,8 +15,6 @@ from foundation.api.fields import YEARS
 
 
 class ChoiceFilter(DropdownFilter):
-    """A filter by one of the `options`, each with its label."""
-
     options: ClassVar[list[tuple[str, str]]]
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
@@ -32,7 +30,6 @@ class ChoiceFilter(DropdownFilter):
         return self.filtered(request, queryset, option)
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
-        """Return the rows of a valid option."""
         raise NotImplementedError
 
 

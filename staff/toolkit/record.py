@@ -1,7 +1,4 @@
-"""The page of a record: who it is, what to do next, what happened so far, and below that its form.
-
-`RecordAdmin` is the base of such pages. Each lists its parts, in the order of the screen.
-"""
+"""The page of a record: who it is, what to do next, what happened so far, and below that its form."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -80,12 +77,10 @@ class RecordAdmin(TenantAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         actions = [self.status_button, *self.notice_buttons, *self.main_buttons, *self.more_buttons]
-        return [*(self.action_url(action) for action in actions), *super().get_urls()]
-
-    def action_url(self, action: Action) -> URLPattern:
-        name = action.button.name
-        view = self.admin_site.admin_view(partial(action, self))
-        return path(f"<path:object_id>/{name}/", view, name=f"{self.opts.app_label}_{self.opts.model_name}_{name}")
+        prefix = f"{self.opts.app_label}_{self.opts.model_name}"
+        views = {action.button.name: self.admin_site.admin_view(partial(action, self)) for action in actions}
+        own = [path(f"<path:object_id>/{name}/", view, name=f"{prefix}_{name}") for name, view in views.items()]
+        return [*own, *super().get_urls()]
 
     def record_title(self, row: AnyRow) -> str:
         return str(row)

@@ -5,7 +5,7 @@ Operators have none, unless they are members themselves.
 """
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -24,15 +24,6 @@ from staff.toolkit.actions import AnyPage
 
 VIEW_VAR, SAVED_VAR = "view", "saved"
 SHARERS = BACK_OFFICE
-
-
-class Saving(NamedTuple):
-    query: str
-    save_url: str
-    change_url: str
-    organizations: list[Organization]
-    may_share: bool
-    may_change: bool  # the open view
 
 
 class SavedViewForm(forms.Form):
@@ -70,7 +61,7 @@ def may_change(request: HttpRequest, view: SavedView) -> bool:
     return view.owner_id is not None or has_role(request, SHARERS, view.organization_id)
 
 
-def form_values(cl: Any) -> Saving | None:  # a ViewChangeList, whose module imports this one
+def form_values(cl: Any) -> dict[str, object] | None:  # a ViewChangeList, whose module imports this one
     """Return the values of the list's forms; None for a user without membership."""
     request, organizations = cl.request, list(member_organizations(cl.request))
     if not organizations:
@@ -78,14 +69,14 @@ def form_values(cl: Any) -> Saving | None:  # a ViewChangeList, whose module imp
     query = request.GET.copy()
     query[VIEW_VAR] = cl.view.name
     prefix = f"admin:{cl.opts.app_label}_{cl.opts.model_name}"
-    return Saving(
-        query=clean_query(cl.model_admin, query),
-        save_url=reverse(f"{prefix}_save_view"),
-        change_url=reverse(f"{prefix}_change_view"),
-        organizations=organizations,
-        may_share=bool(organization_ids(request, SHARERS)),
-        may_change=cl.saved_view is not None and may_change(request, cl.saved_view),
-    )
+    return {
+        "query": clean_query(cl.model_admin, query),
+        "save_url": reverse(f"{prefix}_save_view"),
+        "change_url": reverse(f"{prefix}_change_view"),
+        "organizations": organizations,
+        "may_share": bool(organization_ids(request, SHARERS)),
+        "may_change": cl.saved_view is not None and may_change(request, cl.saved_view),
+    }
 
 
 def member_organizations(request: HttpRequest) -> QuerySet[Organization]:

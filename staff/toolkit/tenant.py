@@ -61,7 +61,6 @@ class TenantForm(ServiceForm):
         return rows.filter(CAN_BE_ASSIGNED | Q(pk=getattr(self.instance, f"{name}_id", None)))
 
     def validate_unique(self) -> None:
-        """Also check the constraints that have a message, and show each failed one at its field."""
         super().validate_unique()
         # Django skips constraints on fields that the form lacks, and the organization is never one of its fields.
         exclude = self._get_validation_exclusions() - {"organization"}  # type: ignore[attr-defined]
@@ -114,8 +113,6 @@ class TypedChoice(AutocompleteSelect):
 
 
 class TenantRelatedFilter(RelatedDropdownFilter):
-    """A list filter by a related row that offers only rows of the user's organizations."""
-
     def field_choices(self, field: Any, request: HttpRequest, model_admin: "TenantAdmin") -> list[tuple[str, str]]:
         rows = model_admin.visible_rows(request, field.remote_field.model)
         if field.remote_field.model is Organization or not has_several_organizations(request):
@@ -167,7 +164,6 @@ class TenantAdmin(ServiceAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows that match. Raises BadRequest for a search that would be too expensive."""
         found = super().get_search_results(request, queryset, search_term)
         if self.find_rows is None or not search_term.strip():
             return found
@@ -258,7 +254,6 @@ class TenantAdmin(ServiceAdmin):
         return TemplateResponse(request, "admin/choose_organization.html", context)
 
     def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
-        """Return the fieldsets, with the hidden version of an `OptimisticLockForm` in the first one."""
         fieldsets: Fieldsets = super().get_fieldsets(request, obj)
         if obj is None or not issubclass(self.form, OptimisticLockForm) or not self.has_change_permission(request, obj):
             return fieldsets

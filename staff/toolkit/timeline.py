@@ -127,7 +127,6 @@ def beginning(name: str) -> Left:
 
 
 def shorten(text: str) -> str:
-    """Return at most `MAX_TEXT` characters of the text, and a mark if there are more."""
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
 
 
@@ -203,7 +202,6 @@ def describe_custom_fields(before: list[dict[str, Any]], after: list[dict[str, A
 
 
 def display(column: Any, value: Any) -> str:  # any field, and any JSON
-    """Format an API value of the column for people."""
     if isinstance(value, str) and value and isinstance(column, DateTimeField):
         return full_time(datetime.fromisoformat(value))
     if isinstance(value, str) and getattr(column, "flatchoices", None):

@@ -25,7 +25,7 @@ from unfold.views import ChangeList
 from organizations.models import SavedView
 from staff.toolkit import lists
 from staff.toolkit.actions import AnyPage
-from staff.toolkit.saved_views import SAVED_VAR, VIEW_VAR, Saving, form_values, visible_views
+from staff.toolkit.saved_views import SAVED_VAR, VIEW_VAR, form_values, visible_views
 
 LAYOUT_VAR = "layout"
 
@@ -79,8 +79,6 @@ class Layout(ListPart):
 
 
 class Table(Layout):
-    """Django's own list."""
-
     name, label, icon = "table", "Table", "list"
 
 
@@ -180,7 +178,6 @@ class ViewChangeList(ChangeList):
 
     @property
     def tabs(self) -> list[Link]:
-        """Links to the list's views: the built-in ones, then the user's own, then the shared ones."""
         links = []
         for view in self.model_admin.views:
             url = self.get_query_string({VIEW_VAR: view.name, ORDER_VAR: None})
@@ -200,8 +197,7 @@ class ViewChangeList(ChangeList):
         return self.saved_views.get(self.request.GET.get(SAVED_VAR, ""))
 
     @cached_property
-    def saving(self) -> Saving | None:
-        """Values of the forms that save views; None if the user can't save any here."""
+    def saving(self) -> dict[str, object] | None:
         return form_values(self) if self.model_admin.views else None
 
     @cached_property

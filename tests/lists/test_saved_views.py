@@ -53,8 +53,8 @@ def opened(client: Client, view: SavedView, page: str = LEADS) -> Any:
 def test_a_saved_view_opens_with_its_filters_search_order_and_layout(owner: Client, organization: Organization):
     for name in ("ada", "grace"):
         make_api(organization).submit(email=f"{name}@example.com")
-    save(owner, "Grace's", owner.get(f"{LEADS}?q=grace&o=-1&p=1").context["cl"].saving.query)
-    save(owner, "Board", owner.get(f"{LEADS}?view=new&layout=board").context["cl"].saving.query)
+    save(owner, "Grace's", owner.get(f"{LEADS}?q=grace&o=-1&p=1").context["cl"].saving["query"])
+    save(owner, "Board", owner.get(f"{LEADS}?view=new&layout=board").context["cl"].saving["query"])
 
     assert saved("Grace's").query == "q=grace&o=-1&view=all"
     assert [lead.email for lead in opened(owner, saved("Grace's")).context["cl"].result_list] == ["grace@example.com"]
@@ -65,7 +65,7 @@ def test_a_saved_view_opens_with_its_filters_search_order_and_layout(owner: Clie
 
 def test_a_saved_calendar_keeps_its_length_and_what_it_shows_but_not_the_day(owner: Client, organization: Organization):
     calendar = f"{APPOINTMENTS}?layout=calendar&days=1&day=2027-01-08&hosts=1&canceled=1"
-    save(owner, "Days", owner.get(calendar).context["cl"].saving.query, page=APPOINTMENTS)
+    save(owner, "Days", owner.get(calendar).context["cl"].saving["query"], page=APPOINTMENTS)
 
     page = opened(owner, saved("Days"), APPOINTMENTS).context["page"]
     assert (page.is_week, page.shows_canceled, page.is_now) == (False, True, True)
@@ -91,7 +91,7 @@ def test_every_layout_has_the_form_that_saves_it_and_the_form_of_the_open_view(l
     text = page.content.decode()
     assert f'action="{APPOINTMENTS}views/save/"' in text
     assert f'action="{APPOINTMENTS}views/change/"' in text
-    assert page.context["cl"].saving.query == saved("Mine").query
+    assert page.context["cl"].saving["query"] == saved("Mine").query
 
 
 def test_a_view_of_another_member_or_organization_is_unknown(
@@ -194,7 +194,7 @@ def test_a_view_whose_filter_is_gone_shows_all_rows_and_can_be_deleted(owner: Cl
 
     assert page.status_code == 200
     assert "This view refers to something that no longer exists" in page.content.decode()
-    assert page.context["cl"].saving.may_change
+    assert page.context["cl"].saving["may_change"]
     assert opened(owner, saved("Loop")).context["cl"].view.name == "all"
 
 
