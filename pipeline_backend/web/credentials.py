@@ -59,8 +59,8 @@ class KnownCredentials:
     def find(self, digest: bytes | None, environ: WSGIEnvironment, address: str, *, is_page: bool) -> Turn:
         """Return the turn of a request.
 
-        A page without a known session belongs to the account of its known browser, so that strangers keep no one from
-        signing in there; without that, to the network of its address, which one attacker can have all of.
+        A page without a known session belongs to the network of its address, which one attacker can have all of. In a
+        known browser its client is the account, and strangers have other places, so they keep no one from signing in.
         """
         operation = f"{environ.get('REQUEST_METHOD')} {environ.get('PATH_INFO')}" if is_page else ""
         noted_at, group, client = self.known.get(digest or b"", (0.0, "", ""))
@@ -68,10 +68,11 @@ class KnownCredentials:
             return Turn(group, client or address, is_page, Sender.FILE if FILE.match(operation) else Sender.IDENTIFIED)
         if not is_page:
             return Turn(f"address {address}", address)
+        network = network_of(address)
         if account := account_of_browser(environ):
-            return Turn(f"browser of {account}", f"browser of {account}", is_page, Sender.BROWSER)
+            return Turn(f"browsers in {network}", f"browser of {account}", is_page, Sender.BROWSER)
         sender = Sender.SIGN_IN if operation == SIGN_IN else Sender.STRANGER
-        return Turn(f"network {network_of(address)}", address, is_page, sender)
+        return Turn(f"network {network}", address, is_page, sender)
 
     def learn(self, digest: bytes | None, environ: WSGIEnvironment, status: int) -> None:
         """Note the owner that a thread has found for a key or session, or forget one that is no longer valid."""

@@ -115,13 +115,15 @@ class ResponseFiles:
     def add(self, descriptor: int, group: str, size: int) -> bool:
         """Count a file. Return False, and don't count it, if the group's other files leave no room for it."""
         # Granian doesn't say when a response has ended. It closes its descriptor then, as when the client goes away.
-        still_open, stat = set(open_files()), os.fstat(descriptor)
+        stat = os.fstat(descriptor)
+        new = stat.st_dev, stat.st_ino  # perhaps those of a file that was closed meanwhile
+        still_open = set(open_files()) - {new}
         with self.lock:
             self.sizes = {file: owner for file, owner in self.sizes.items() if file in still_open}
             used = sum(of_file for other, of_file in self.sizes.values() if other == group)
             if used and used + size > settings.RESPONSES_LIMIT_PER_GROUP:
                 return False
-            self.sizes[stat.st_dev, stat.st_ino] = (group, size)
+            self.sizes[new] = (group, size)
             return True
 
 

@@ -1,8 +1,8 @@
 """The order in which requests get threads: limits and turns by organization, person and client address.
 
-Each request belongs to a group: an organization, a person with several organizations, the account of a known browser,
-or the network of a client address. One group's requests delay those of another by a few requests, however many there
-are (docs/decisions/0008).
+Each request belongs to a group: an organization, a person with several organizations, or the network of a client
+address; known browsers there are a group of their own. One group's requests delay those of another by a few requests,
+however many there are (docs/decisions/0008).
 """
 
 from collections import deque
@@ -224,18 +224,25 @@ class Turns(Generic[Item]):
 
     def refusal(self, turn: Turn, requests: Requests[Item]) -> Refusal | None:
         """Return why the request may not wait. If only the places are full, another page gives way to it."""
-        of_client, of_group = len(requests.waiting.get(turn.client, ())), requests.size
+        of_group = requests.size
         if not turn.is_page:
+            of_client = len(requests.waiting.get(turn.client, ()))
             # A request without a known key is short: most are refused with 401, and so are not counted here.
             is_full = of_group >= MAX_WAITING_REQUESTS_OF_GROUP or of_client >= MAX_WAITING_REQUESTS_OF_CLIENT
             return Refusal.TOO_MANY_REQUESTS if is_full and turn.sender is Sender.IDENTIFIED else None
         places = WAITING_PLACES[turn.sender]
         waiting = [group.kinds[turn.sender] for group in self.groups.values() if turn.sender in group.kinds]
         free = places - sum(each.size for each in waiting)
+        # Of all groups: an account can have known browsers in many networks.
+        of_client = sum(len(each.waiting.get(turn.client, ())) for each in waiting)
         # The last places are for clients that have none yet.
-        if of_group >= places // 2 or of_client >= min(MAX_WAITING_PAGES_OF_CLIENT, max(1, free // 4)):
+        if of_client >= min(MAX_WAITING_PAGES_OF_CLIENT, max(1, free // 4)):
             return Refusal.TOO_MANY_PAGES
-        if free <= 0:
+        if of_group >= places // 2:
+            if of_client or len(requests.waiting) == of_group:  # each client has one
+                return Refusal.TOO_MANY_PAGES
+            self.give_up(requests.remove_last())
+        elif free <= 0:
             largest = max(waiting, key=lambda each: each.size)
             if largest.size <= of_group + 1:
                 return Refusal.TOO_MANY_PAGES

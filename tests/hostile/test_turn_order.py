@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.http import HttpResponse
@@ -11,6 +13,7 @@ from accounts.sign_in_limits import COOKIE, remember_browser
 from foundation.api.client_address import client_address
 from organizations.models import User
 from pipeline_backend.web.credentials import KnownCredentials
+from pipeline_backend.web.responses import ResponseFiles
 from pipeline_backend.web.turns import Refusal, Sender, Turn, Turns
 
 ACME = Turn("organization Acme", "10.0.0.1", sender=Sender.IDENTIFIED)
@@ -18,7 +21,7 @@ GLOBEX = Turn("organization Globex", "10.0.0.9", sender=Sender.IDENTIFIED)
 ADA = Turn("organization Acme", "person Ada", is_page=True, sender=Sender.IDENTIFIED)
 BOB = Turn("organization Globex", "person Bob", is_page=True, sender=Sender.IDENTIFIED)
 CAROL = Turn("organization Initech", "person Carol", is_page=True, sender=Sender.IDENTIFIED)
-KATE = Turn("browser of kate", "browser of kate", is_page=True, sender=Sender.BROWSER)
+KATE = Turn("browsers in 10.0.0.0/24", "browser of kate", is_page=True, sender=Sender.BROWSER)
 EVE = Turn("network 10.0.0.0/24", "10.0.0.5", is_page=True)
 
 
@@ -207,6 +210,39 @@ def test_all_browsers_of_an_account_are_one_client():
     assert credentials.find(None, {"HTTP_COOKIE": f"{COOKIE}=forged"}, "10.0.0.5", is_page=True) == EVE
 
 
+def browser_of(account: str, address: str) -> Turn:
+    return KnownCredentials().find(None, cookie_of(account), address, is_page=True)
+
+
+def test_many_accounts_of_one_network_leave_a_place_and_the_next_turn_to_a_known_browser_elsewhere():
+    server = Server()
+    flood = [browser_of(f"eve {number}", "10.0.0.5") for number in range(60)]
+    elsewhere = browser_of("kate", "198.51.100.7")
+
+    refusals = server.receive(*flood, elsewhere)
+
+    assert refusals == [None] * 26 + [Refusal.TOO_MANY_PAGES] * 34 + [None]
+    assert server.started() == flood[:1]
+    assert server.finish(flood[:1]) == [elsewhere]
+
+
+def test_an_account_has_ten_waiting_pages_however_many_networks_its_browsers_are_in():
+    server = Server()
+
+    refusals = server.receive(*[browser_of("eve", f"10.0.{number}.1") for number in range(40)])
+
+    assert refusals == [None] * 11 + [Refusal.TOO_MANY_PAGES] * 29
+
+
+def test_pages_of_a_few_accounts_give_way_to_a_colleague_of_the_same_network():
+    server = Server()
+    flood = [browser_of(f"eve {number % 6}", "10.0.0.5") for number in range(60)]
+    server.receive(*flood)
+
+    assert server.receive(KATE) == [None]
+    assert len(server.given_up) == 1
+
+
 def test_the_last_waiting_places_are_for_clients_that_have_none():
     server = Server()
     server.receive(*[turn for turn in strangers(12) for _ in range(11)])
@@ -294,7 +330,8 @@ def test_organizations_that_fill_all_places_give_way_to_another_one():
 def test_waiting_pages_of_all_are_limited():
     server = Server()
     people = [
-        Turn(f"organization {number}", "a person", is_page=True, sender=Sender.IDENTIFIED) for number in range(103)
+        Turn(f"organization {number}", f"person {number}", is_page=True, sender=Sender.IDENTIFIED)
+        for number in range(103)
     ]
 
     refusals = server.receive(*people)
@@ -328,3 +365,13 @@ def test_every_request_gets_a_thread_and_nothing_is_left(threads: int):
 
     assert Counter(answered) == Counter(turns)
     assert server.turns.groups == {}
+
+
+def test_a_closed_response_file_does_not_count_when_a_new_one_has_its_number(tmp_path: Path, settings: Any):
+    settings.RESPONSES_LIMIT_PER_GROUP = 10
+    files = ResponseFiles()
+    with (tmp_path / "file").open("wb") as file:
+        assert files.add(file.fileno(), ADA.group, 6)
+
+    with (tmp_path / "file").open("wb") as file:  # the same inode
+        assert files.add(file.fileno(), ADA.group, 6)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from html import unescape
-from typing import Any
+from typing import IO, Any
 from uuid import UUID
 
 import pytest
@@ -26,6 +26,7 @@ from leads.imports.worker import run_turn
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead, PossibleDuplicate
 from leads.privacy.erasing import erase_lead
+from leads.privacy.export import export_lead
 from leads.privacy.rules import load_rules, relations_to
 from notifications.models import Notification
 from notifications.queues import EMAILS
@@ -427,6 +428,25 @@ def test_the_page_leads_to_the_upcoming_appointments_which_are_not_canceled(lead
     assert {row.pk for row in listed} == {row.pk for row in appointments.exclude(outcome__role="CANCELED")}
     assert text.split()[0] == str(len(listed))
     assert "upcoming appointment" not in owner.get(url).content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_export_delays_nobodys_events(lead: Lead, owner: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    transaction_ids = []
+
+    def export_and_look(lead: Lead, file: IO[bytes]) -> None:
+        export_lead(lead, file)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_current_xact_id_if_assigned()::text")
+            transaction_ids.append(cursor.fetchone()[0])
+
+    monkeypatch.setattr("staff.leads.privacy.export_lead", export_and_look)
+
+    response = owner.post(admin_url(Lead, "export_json", lead.pk))
+    response.close()
+
+    assert response.status_code == 200
+    assert transaction_ids == [None]
 
 
 def test_the_export_has_everything(lead: Lead, owner: Client, organization: Organization) -> None:
