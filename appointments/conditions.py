@@ -77,7 +77,6 @@ def has_result(result: str, at: datetime) -> Q:
 
 
 def still_to_come(rows: QuerySet[Appointment], at: datetime) -> QuerySet[Appointment]:
-    """Filter for appointments that have not ended at this time and are not canceled."""
     rows = rows.filter(schedule_time__gt=at - LONGEST).alias(over_at=ENDS_AT).filter(over_at__gt=at)
     return rows.exclude(outcome__role=StatusRole.CANCELED)
 
@@ -85,10 +84,9 @@ def still_to_come(rows: QuerySet[Appointment], at: datetime) -> QuerySet[Appoint
 def without_outcome(
     rows: QuerySet[Appointment], booked_statuses: Collection[UUID], at: datetime
 ) -> QuerySet[Appointment]:
-    """Filter for appointments that have ended without anyone entering an outcome.
+    """Filter for appointments that have ended and still have one of `booked_statuses` (ids), or no outcome.
 
-    `booked_statuses` are the ids of the statuses with one of `BOOKED_ROLES`. Runs a query to see whether there are few;
-    their ids are the filter then.
+    Runs a query to see whether there are few; their ids are the filter then.
     """
     over = rows.filter(schedule_time__lt=at).alias(over_at=ENDS_AT).filter(over_at__lte=at)
     # PostgreSQL takes the share of past appointments among booked ones for that among all. Hundreds of thousands can be
@@ -119,12 +117,8 @@ def may_be_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
 
 
 def follow_up_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) -> Q:
-    """Return the condition that a lead is to be contacted by the end of this day.
-
-    Its next step is due, staff have set a touch point by then, or it has a follow-up status and no later touch point.
-    Touch points that have passed are removed within minutes, next steps are not.
-    """
-    # Each of the four has an index, because the statuses are given by their ids.
+    # Each of the four has an index, because the statuses are given by their ids. Touch points that have passed are
+    # removed within minutes, next steps are not.
     has_status, by_then = Q(status__in=follow_up_statuses), Q(next_touch_point_at__lt=end_of_day)
     is_set_by_staff = ~Q(next_touch_point_type=TouchPointType.APPOINTMENT)
     has_step = Q(next_step_at__lt=end_of_day)
@@ -136,7 +130,7 @@ def not_called(new_lead_statuses: Collection[UUID]) -> Q:
 
 
 def in_stage(stage: str, at: datetime) -> Q:
-    """Return the condition that an opt-in has come this far: its lead has such a booking since."""
+    """Return the condition that an opt-in's lead has such a booking since."""
     booked = Appointment.unscoped.filter(lead=OuterRef("lead"), created_at__gte=OuterRef("created_at"))
     return Q(Exists(booked if stage == Stage.BOOKED else booked.filter(has_result(stage, at))))
 

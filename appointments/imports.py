@@ -7,7 +7,7 @@ from uuid import UUID
 from appointments.models import Appointment, AppointmentSource, EventType, Note
 from appointments.notifications import notify_participants
 from appointments.services.booking import BookingRequest, find_or_book
-from appointments.services.changes import create_note, effects_of, get_for_update, save_appointment, set_values
+from appointments.services.changes import create_note, get_for_update, save_appointment, set_values
 from foundation.api.emails import email_key
 from foundation.api.exceptions import Conflict
 from foundation.db.names import fold_name
@@ -33,9 +33,7 @@ class AppointmentImporter(Importer):
 
     def __init__(self, file_import: Import) -> None:
         super().__init__(file_import)
-        self.event_types: dict[UUID, EventType] = {
-            event_type.pk: event_type for event_type in EventType.objects.of(self.organization)
-        }
+        self.event_types: dict[UUID, EventType] = {row.pk: row for row in EventType.objects.of(self.organization)}
         self.event_types_by_key = {fold_name(row.name): row for row in self.event_types.values()}
 
     def columns(self) -> list[Column]:
@@ -114,11 +112,8 @@ class AppointmentImporter(Importer):
         emails = dict(rows.order_by().values_list("pk", "lead__email"))
         texts = {values["note"] for values in wanted if "note" in values}
         notes = Note.objects.of(self.organization).filter(appointment__in=ids, note__in=texts) if texts else []
-        return (
-            [row for row in known if row.pk in emails],
-            emails,
-            {(note.appointment_id, note.note) for note in notes},
-        )
+        known = [row for row in known if row.pk in emails]
+        return known, emails, {(note.appointment_id, note.note) for note in notes}
 
     def choose_subject(self, plan: Plan, known: list[Appointment]) -> None:
         """Set the appointment that the row changes: the one with the ID, else with the reference."""
@@ -143,7 +138,6 @@ class AppointmentImporter(Importer):
             plan.changes.append(f"New event type: {event_type}")
 
     def compare(self, plan: Plan, stored: Appointment, email: str, notes: set[tuple[UUID, str]]) -> None:
-        """Compare the row with an appointment. Of its lead it changes nothing."""
         stored.organization = self.organization
         values = plan.values
         if email_key(values.get("lead_email", email)) != email_key(email):
@@ -196,8 +190,7 @@ class AppointmentImporter(Importer):
         booking = find_or_book(self.organization, actor, AppointmentSource.MANUAL, request, invites=invites)
         if not booking.is_new:
             raise Conflict("Another booking has just taken this reference")
-        fields = {**plan.fields, **({"recording_url": values["recording_url"]} if "recording_url" in values else {})}
-        if fields:
+        if fields := plan.fields | {name: values[name] for name in ["recording_url"] if name in values}:
             self.edit(booking.id, fields, actor, is_over=booking.is_over)
 
     def change(self, plan: Plan, actor: Actor) -> None:
@@ -209,15 +202,9 @@ class AppointmentImporter(Importer):
             create_note(organization=self.organization, actor=actor, appointment=plan.subject, text=text, mentions=[])
 
     def edit(self, id: UUID, fields: dict[str, Any], actor: Actor, *, is_over: bool) -> tuple[Appointment, Kind | None]:
-        """Change an appointment; return it and the notification that the change calls for.
-
-        `is_over` is true for a call that was over when it was booked: its lead keeps its status.
-        """
+        """Return the appointment, and the notification to send. `is_over`: its lead keeps its status."""
         stored = get_for_update(self.organization, id)
         previous, outcome = stored.outcome, fields.get("outcome")
         values = {name: value for name, value in fields.items() if name != "outcome"}
         set_values(stored, status_id=outcome.pk if outcome else None, **values)
-        effects = effects_of(stored, previous)
-        if is_over:
-            effects = effects._replace(lead_role=None)
-        return stored, save_appointment(stored, previous, actor, effects=effects)
+        return stored, save_appointment(stored, previous, actor, lead_stays=is_over)

@@ -24,8 +24,6 @@ from statuses.models import FINAL_ROLES, Board, Status, StatusChange
 
 
 class CallCategory(models.TextChoices):
-    """The purpose of an appointment (docs/interface.md, A7)."""
-
     SALES_CALL = "SALES_CALL", "Sales call"
     COACHING_CALL = "COACHING_CALL", "Coaching call"
     TRIAGE_CALL = "TRIAGE_CALL", "Triage call"
@@ -47,8 +45,6 @@ class AppointmentSource(models.TextChoices):
 
 
 class EventType(NamedModel):
-    """A kind of appointment that can be booked (docs/interface.md, A3 and A11)."""
-
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
     # The API shows null for an event type that no scheduler manages.
     provider = models.CharField(max_length=20, choices=Provider.choices, null=True, blank=True)
@@ -66,15 +62,6 @@ class EventType(NamedModel):
             UniqueConstraint("organization", Lower("name"), name="one_event_type_per_name"),
             UniqueConstraint("organization", "name_key", name="one_event_type_per_name_key"),
         ]
-
-
-def duration_of(event_type: EventType | None) -> int:
-    """Return how many minutes a call of this event type takes."""
-    return event_type.duration_minutes if event_type else 60
-
-
-def end_of(schedule_time: datetime, event_type: EventType | None) -> datetime:
-    return schedule_time.astimezone(UTC) + timedelta(minutes=duration_of(event_type))
 
 
 class AppointmentQuerySet(TenantQuerySet):
@@ -161,8 +148,7 @@ class Appointment(VersionedModel, Traffic):
 
     @cached_property
     def outcome_choices(self) -> list[Status]:
-        statuses = Status.objects.of(self.organization).choices(Board.APPOINTMENT, current=self.outcome_id)
-        return list(statuses)
+        return list(Status.objects.of(self.organization).choices(Board.APPOINTMENT, current=self.outcome_id))
 
     @cached_property
     def lead_status_choices(self) -> list[Status]:
@@ -175,11 +161,11 @@ class Appointment(VersionedModel, Traffic):
 
     @property
     def duration_minutes(self) -> int:
-        return duration_of(self.event_type)
+        return self.event_type.duration_minutes if self.event_type else 60
 
     @property
     def ends_at(self) -> datetime:
-        return end_of(self.schedule_time, self.event_type)
+        return self.schedule_time.astimezone(UTC) + timedelta(minutes=self.duration_minutes)
 
     @property
     def is_over(self) -> bool:
@@ -206,8 +192,6 @@ class AppointmentChange(Change):
 
 
 class Note(TenantModel, ActorFields):
-    """Free text about an appointment. Lists show the newest one (docs/interface.md, A5)."""
-
     appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes", db_index=False)
     note = models.TextField(max_length=10_000)
     mention_users = models.ManyToManyField(Membership, blank=True, related_name="mentioned_in", verbose_name="mentions")
@@ -221,8 +205,6 @@ class Note(TenantModel, ActorFields):
 
 
 class CallAnalysis(TenantModel):
-    """The analysis of a recorded call by an external platform (docs/interface.md, A6)."""
-
     appointment = models.OneToOneField(Appointment, on_delete=models.CASCADE, related_name="call_analysis")
     call_analysis_call_id = models.CharField("call ID", max_length=255)
     ai_generated_title = models.CharField("title", max_length=255)

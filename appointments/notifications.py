@@ -15,7 +15,6 @@ from statuses.models import StatusRole
 
 
 def active_members(organization: Organization) -> QuerySet[Membership]:
-    """Return the organization's active members, joined with the rows that a notification reads."""
     members: QuerySet[Membership] = Membership.objects.of(organization).filter(is_active=True, user__is_active=True)
     return members.select_related("user", "mail_preference")
 
@@ -33,8 +32,7 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
 def needs_notification(change: Kind, appointment: Appointment) -> bool:
     """Return whether anyone is notified about a change of the appointment, which holds its new values.
 
-    No one is if the call is over. `CALL_BOOKED` (booked again) and `CALL_UPDATED` (other people, link or event type)
-    notify no one if the appointment is canceled or a scheduler manages it.
+    If it is canceled or a scheduler manages it, booking again and other people, link or event type notify no one.
     """
     if appointment.is_over:
         return False
@@ -46,11 +44,9 @@ def needs_notification(change: Kind, appointment: Appointment) -> bool:
 def build_participant_notifications(change: Kind, appointment: Appointment) -> list[Notification]:
     """Return the unsaved notifications about a change of a stored appointment, and set who is invited."""
     members = {*appointment.participant_ids, *(appointment.invited or [])}
-    latest_note = appointment.notes.first()
-    note = latest_note.note if latest_note else ""
-    return build_appointment_notifications(
-        change, appointment, active_members(appointment.organization).filter(pk__in=members), note
-    )
+    note = appointment.notes.first()
+    recipients = active_members(appointment.organization).filter(pk__in=members)
+    return build_appointment_notifications(change, appointment, recipients, note.note if note else "")
 
 
 def build_appointment_notifications(
@@ -77,7 +73,7 @@ def build_appointment_notifications(
     appointment.invited = [member.pk for member in attending] if has_entries else []
 
     context = notification_context(appointment, note) | {"is_unassigned": not participants}
-    rows = []
+    rows: list[Notification] = []
     if organization.slack_url and change != Kind.CALL_UPDATED:
         fields = {"kind": change, "medium": ChannelKind.SLACK, "subject_id": context["appointment_id"]}
         rows.append(Notification(organization=organization, context=context, **fields))
@@ -92,14 +88,11 @@ def build_appointment_notifications(
 
 
 def notify_mentioned(note: Note, members: Iterable[Membership], actor: Actor) -> None:
-    """Store an e-mail to each active member that a new note mentions, except its author."""
     organization, mentioned = note.organization, [member.pk for member in members]
-    recipients = active_members(organization).filter(pk__in=mentioned).exclude(user_id=actor.id)
+    recipients = list(active_members(organization).filter(pk__in=mentioned).exclude(user_id=actor.id))
     context = notification_context(note.appointment, note.note) | {"author": actor.name}
     insert_notifications(
-        build_notifications(
-            organization=organization, kind=Kind.MENTIONED, recipients=list(recipients), context=context
-        )
+        build_notifications(organization=organization, kind=Kind.MENTIONED, recipients=recipients, context=context)
     )
 
 

@@ -27,12 +27,12 @@ UPDATED = appointment_topic(
 )
 NOTE_CREATED = Topic(
     "note.created",
-    serializer=NoteEventSerializer,
-    summary="A note was added to an appointment, by staff, by a booking or by a cancellation.",
+    NoteEventSerializer,
+    "A note was added to an appointment, by staff, by a booking or by a cancellation.",
 )
 EVENT_TYPE_UPDATED = Topic(
     "event_type.updated",
-    serializer=EventTypeDetailSerializer,
-    summary="An event type was renamed or changed. Appointments show its present name, provider and owner.",
+    EventTypeDetailSerializer,
+    "An event type was renamed or changed. Appointments show its present name, provider and owner.",
     is_change=True,
 )

@@ -91,7 +91,6 @@ def search_batch(*, organization: Organization) -> int:
 
 
 def find_similar(lead: Lead) -> list[Similar]:
-    """Return the leads that may be the same person, most certain first, without dismissed ones."""
     with connection.cursor() as cursor:
         cursor.execute(SIMILAR, {"organization": lead.organization_id, "lead": lead.pk})
         return [Similar(*row) for row in cursor.fetchall()]

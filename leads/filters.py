@@ -11,8 +11,6 @@ from statuses.models import Status, StatusRole
 
 
 class LeadIdFilter(RelatedIdFilter):
-    """Rows that refer to a lead by its id, or by the id of a lead that was merged into it."""
-
     def __init__(self) -> None:
         super().__init__("lead", Lead, help_text="A lead of the organization.")
 

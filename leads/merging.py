@@ -58,7 +58,6 @@ rows_moved = Signal()
 
 
 def relations() -> Iterator[tuple[type[TenantModel], str]]:
-    """Yield each model with a foreign key to leads, and the key's name."""
     for relation in Lead._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel) and relation.related_model not in NOT_MOVED:
             yield relation.related_model, relation.field.name  # type: ignore[misc]  # all of them are tenant models
@@ -117,7 +116,7 @@ def merge_leads(
 def lock_for_merge(
     organization: Organization, keep: UUID, merge: UUID, versions: Mapping[UUID, datetime]
 ) -> tuple[Lead, Lead]:
-    """Lock the rows that a merge moves, then return both leads, locked. Raises as `merge_leads` does."""
+    """Lock the rows that a merge moves, then both leads. Raises as `merge_leads` does."""
     if keep == merge:
         raise ValidationFailed({"merge": ["is the same lead"]})
     lock_versioned_rows(organization, {model: None for model, _ in relations()}, merge)
@@ -155,7 +154,6 @@ def lock_leads(organization: Organization, *ids: UUID) -> list[Lead]:
 def move_rows(
     model: type[TenantModel], field: str, source: Lead, target: Lead, ids: Collection[UUID] | None = None
 ) -> list[UUID]:
-    """Make the source's rows, or those with these ids, refer to the target, with a new version; return their ids."""
     rows = model.objects.of(target.organization).filter(**{field: source.pk})
     rows = rows if ids is None else rows.filter(pk__in=ids)
     moved = list(rows.order_by("pk").values_list("pk", flat=True))
@@ -176,7 +174,6 @@ def take_values(lead: Lead, other: Lead, values: Collection[str]) -> None:
 
 
 def keep_dismissals(lead: Lead, other: Lead) -> None:
-    """Copy the merged lead's dismissed duplicates to the lead."""
     pairs = PossibleDuplicate.objects.of(lead.organization).filter(is_dismissed=True)
     for pair in pairs.filter(Q(first=other.pk) | Q(second=other.pk)):
         third = pair.first_id if pair.second_id == other.pk else pair.second_id
@@ -238,10 +235,7 @@ def restore_lead(row: LeadMerge) -> Lead:
 
 
 def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: datetime | None) -> None:
-    """Remove these rows' values from the change history since the merge, but not which leads were merged.
-
-    Otherwise one lead's history would keep values of the other, where erasing does not find them.
-    """
+    # Otherwise one lead's history would keep values of the other, where erasing does not find them.
     for model, row_ids in ids.items():
         for relation in model._meta.related_objects:
             if issubclass(relation.related_model, Change):
@@ -298,8 +292,5 @@ def when(at: datetime) -> str:
 
 
 def prune_snapshots(*, organization: Organization) -> int:
-    """Delete expired undo snapshots of merges, and return how many."""
-    old = LeadMerge.objects.of(organization).filter(
-        snapshot__isnull=False, created_at__lt=now() - timedelta(days=UNDO_DAYS)
-    )
-    return int(old.update(snapshot=None))
+    merges = LeadMerge.objects.of(organization).filter(snapshot__isnull=False)
+    return int(merges.filter(created_at__lt=now() - timedelta(days=UNDO_DAYS)).update(snapshot=None))

@@ -32,8 +32,6 @@ class TouchPointType(models.TextChoices):
 
 
 class NamedQuerySet(TenantQuerySet):
-    """Queries for rows whose names are unique in their organization, in any letter case and Unicode form."""
-
     def with_name(self, name: str) -> Self:
         """Filter by name. Rows of version 0.2 can share one; the row to use comes first."""
         same = Q(name_key=fold_name(name)) | Q(lowercase_name=Lower(Value(name)))
@@ -65,8 +63,6 @@ class NamedModel(TenantModel):
 
 
 class Source(NamedModel):
-    """Where leads come from. Sources are created on first use (docs/interface.md, L10)."""
-
     class Meta(NamedModel.Meta):
         constraints = [
             UniqueConstraint("organization", Lower("name"), name="one_source_per_name"),
@@ -76,7 +72,7 @@ class Source(NamedModel):
 
 class LeadQuerySet(TenantQuerySet):
     def with_email(self, organization: UUID, email: str) -> Self:
-        """Filter for the lead with this e-mail in any spelling, or else the lead that it was merged into."""
+        """Filter for the lead with this e-mail in any spelling, else the one that it was merged into."""
         # Under row-level security PostgreSQL does not use the index on lower(email): it runs lower(), which is not
         # leakproof, only on rows that have passed the policy. The function runs as the table's owner, so it may.
         emails = spellings(email)
@@ -103,8 +99,6 @@ class LeadQuerySet(TenantQuerySet):
 
 
 class Lead(VersionedModel):
-    """A person the organization sells to; one per e-mail in an organization (docs/interface.md, L1)."""
-
     email = models.EmailField()
     first_name = models.CharField(max_length=255, blank=True)
     # Such a name is a placeholder, which the first real one replaces. Null, as in rows of version 0.2, means no.
@@ -167,7 +161,6 @@ class Lead(VersionedModel):
 
     @property
     def is_erased(self) -> bool:
-        """Whether the lead's personal data was erased, which nothing adds again."""
         return self.email == f"erased-{self.pk}@erased.invalid"
 
     def __str__(self) -> str:
@@ -206,16 +199,13 @@ class LeadNote(TenantModel, ActorFields):
 
 
 class LeadMerge(TenantModel, ActorFields):
-    """A lead that was merged into another one, to which its id and e-mail now lead (docs/interface.md, L21).
-
-    `snapshot` is what `leads.merging` needs to undo the merge; it is kept for 30 days.
-    """
+    """A lead that was merged into another one, to which its id and e-mail now lead (docs/interface.md, L21)."""
 
     lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="merges", db_index=False)
     previous_id = models.UUIDField("previous ID", editable=False)
     # Null if another merged lead has the same: the lead that both are part of had taken it over.
     email = models.EmailField(null=True, editable=False)
-    snapshot = models.JSONField(null=True, editable=False, encoder=DjangoJSONEncoder)
+    snapshot = models.JSONField(null=True, editable=False, encoder=DjangoJSONEncoder)  # to undo it, for 30 days
 
     class Meta(TenantModel.Meta):
         verbose_name = "merged lead"
@@ -238,10 +228,7 @@ class LeadMerge(TenantModel, ActorFields):
 
 
 class PossibleDuplicate(TenantModel):
-    """Two leads that may be the same person, found by `leads.duplicates`; `first` has the smaller id.
-
-    `reasons` is a sum, so that a pair with more certain reasons has a higher number.
-    """
+    """Two leads that may be the same person; `first` has the smaller id. A higher sum `reasons` is more certain."""
 
     EMAIL, PHONE, NAME = 4, 2, 1
     REASONS: ClassVar[dict[int, str]] = {EMAIL: "Same mailbox", PHONE: "Same phone", NAME: "Same name"}
@@ -281,15 +268,11 @@ class DuplicateSearch(TenantModel):
 
 
 class CustomField(TenantModel):
-    """A field that an organization adds to its leads or appointments (docs/interface.md, L14)."""
-
     class Entity(models.TextChoices):
         LEAD = "LEAD", "Leads"
         APPOINTMENT = "APPOINTMENT", "Appointments"
 
     class Type(models.TextChoices):
-        """The type of the values. In JSON a date is YYYY-MM-DD, and a choice is one of the options."""
-
         TEXT = "TEXT", "Text"
         NUMBER = "NUMBER", "Number"
         BOOLEAN = "BOOLEAN", "Yes or no"

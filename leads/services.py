@@ -73,7 +73,7 @@ def upsert_lead(
         lead, is_new = get_lead_for_update(organization=organization, lead_id=lead_id), False
     else:
         new = Lead(organization=organization, email=email, **create_defaults)
-        fill_lead(new, **values)
+        fill_lead(new, values)
         find = partial(lock_lead_with_email, organization, email)
         lock_emails(organization, [email])
         # The unique index doesn't know that an international domain has two forms.
@@ -83,42 +83,33 @@ def upsert_lead(
     if is_new:
         record_event(topics.CREATED, lead, actor=actor)
     else:
-        fill_lead(lead, **values)
+        fill_lead(lead, values)
     return lead, is_new
 
 
-def fill_lead(
-    lead: Lead,
-    *,
-    first_name: str = "",
-    last_name: str = "",
-    phone: Phone | None = None,
-    setter: Membership | None = None,
-    last_source: Source | None = None,
-) -> None:
+def fill_lead(lead: Lead, values: LeadValues) -> None:
     """Set the values that the lead takes over from a request (docs/interface.md, L4, L5, L9 and L11)."""
-    if setter:
+    if setter := values.get("setter"):
         lead.setter = setter
-    if last_source:
+    if last_source := values.get("last_source"):
         lead.last_source = last_source
     if lead.is_erased:
         return
+    first_name, phone = values.get("first_name"), values.get("phone")
     if first_name and (not lead.first_name or lead.is_first_name_from_email):
         lead.first_name, lead.is_first_name_from_email = first_name, False
-    lead.last_name = lead.last_name or last_name
+    lead.last_name = lead.last_name or values.get("last_name", "")
     # Version 0.2 stored numbers without their area code, which are no known value.
     if phone and not parse_phone(lead.phone_e164 or "", lead.phone_country or ""):
         lead.phone_e164, lead.phone_country = phone.e164, phone.country
 
 
 def normalized_source_name(text: str) -> str:
-    """Return the name of the source that a text stands for: without unneeded white space, at most 255 characters."""
     # The unique index on the name has room for 255 characters of any kind.
     return " ".join(text.split())[:MAX_NAME_LENGTH].rstrip()
 
 
 def get_or_create_source(*, organization: Organization, name: str) -> Source:
-    """Return the organization's source with this name, as `fold_name` compares it. Create it if there is none."""
     new = Source(organization=organization, name=name, name_key=fold_name(name))
     return insert_or_get(new, lambda: Source.objects.of(organization).with_name(name).first())[0]
 
@@ -132,7 +123,7 @@ def get_lead_for_update(*, organization: Organization, lead_id: UUID) -> Lead:
 
 
 def lock_lead(organization: Organization, lead_id: UUID) -> Lead | None:
-    """Return the lead with this id, or the one into which it was merged, and lock its row; or None."""
+    """Return the lead with this id, or the one into which it was merged, locked; or None."""
     for _ in range(MAX_MERGES_MEANWHILE):
         lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
         if lead is not None:
@@ -146,7 +137,7 @@ def lock_lead(organization: Organization, lead_id: UUID) -> Lead | None:
 
 
 def lock_lead_with_email(organization: Organization, email: str) -> Lead | None:
-    """Return the lead with this e-mail, or into which a lead with it was merged, and lock its row; or None."""
+    """Return the lead with this e-mail, or into which a lead with it was merged, locked; or None."""
     rows = Lead.objects.of(organization).for_update().with_email(organization.pk, email)
     # None if the lead was merged while this waited for its lock. Then the next statement finds what it is part of.
     lead: Lead | None = rows.first() or rows.first()
@@ -157,10 +148,7 @@ def lock_lead_with_email(organization: Organization, email: str) -> Lead | None:
 
 
 def lock_emails(organization: Organization, emails: Collection[str]) -> None:
-    """Make other transactions that add or change leads with one of these e-mails wait for this one.
-
-    Only international domains need it: the unique index covers all other e-mails.
-    """
+    """Lock international domains' e-mails against other transactions; the unique index covers all others."""
     keys = sorted(f"{organization.pk} {email_key(email)}" for email in emails if len(spellings(email)) > 1)
     if keys:
         with connection.cursor() as cursor:
@@ -168,14 +156,13 @@ def lock_emails(organization: Organization, emails: Collection[str]) -> None:
 
 
 def find_merged(*, organization: Tenant, lead_id: UUID) -> UUID | None:
-    """Return the id of the lead into which the lead with this id was merged, or None."""
     merges = LeadMerge.objects.of(organization).filter(previous_id=lead_id)
     merged_into: UUID | None = merges.values_list("lead_id", flat=True).first()
     return merged_into
 
 
 def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status: Status | None = None) -> None:
-    """Set a locked lead's touch point and status after one of its appointments changed. Call `save_lead` afterwards.
+    """Set the touch point and status of a locked lead, without storing them.
 
     Paid statuses stay (S10), and verdicts that a cancellation would overwrite (S9). A touch point that staff have set,
     or the next step, stays while it is to come and precedes the next appointment (L13).
@@ -196,10 +183,7 @@ def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status
 
 
 def save_lead(lead: Lead, *, actor: Actor) -> None:
-    """Store a locked lead's changes with its status history, and record one event; nothing if nothing has changed.
-
-    Call it once in a transaction, after all changes to the lead.
-    """
+    """Store a locked lead's changes, if any. Call it once in a transaction, so that they are one event."""
     from_status_id = lead.stored_values["status_id"]
     before = store_changes(lead, LeadSerializer)
     if before is None:
@@ -211,21 +195,13 @@ def save_lead(lead: Lead, *, actor: Actor) -> None:
 
 
 def build_status_change(lead: Lead, actor: Actor, from_status_id: UUID | None = None) -> LeadStatusChange:
-    return LeadStatusChange(
-        organization=lead.organization,
-        lead=lead,
-        from_status_id=from_status_id,
-        to_status=lead.status,
-        **actor_columns(actor),
-    )
+    columns = {"organization": lead.organization, "lead": lead, **actor_columns(actor)}
+    return LeadStatusChange(from_status_id=from_status_id, to_status=lead.status, **columns)
 
 
 @atomic_with_retry
 def change_status(*, organization: Organization, actor: Actor, lead_id: UUID, status_id: UUID) -> Lead | None:
-    """Move a lead to a status; return it, or None if there is no such lead. Locks the lead.
-
-    Raises ValidationFailed if the status is unknown or not on the lead board.
-    """
+    """Lock the lead; return it, or None if there is none. Raises ValidationFailed unless the board has the status."""
     lead = lock_lead(organization, lead_id)
     if lead is not None:
         lead.status = get_board_status(organization, Board.LEAD, status_id, current=lead.status_id)
@@ -236,10 +212,9 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: UUID, st
 @atomic_with_retry
 def add_lead(*, organization: Organization, actor: Actor, email: str, **fields: Any) -> Lead:
     """Add a lead for staff and return it. Raises ValidationFailed if a lead has this e-mail already."""
-    if fields.get("status") is None:
-        fields = {**fields, "status": default_status(organization, Board.LEAD, StatusRole.NEW_LEAD)}
+    status = fields.get("status") or default_status(organization, Board.LEAD, StatusRole.NEW_LEAD)
     source = get_or_create_source(organization=organization, name="MANUAL")
-    defaults = {**fields, "first_source": source, "last_source": source}
+    defaults = {**fields, "status": status, "first_source": source, "last_source": source}
     lead, is_new = upsert_lead(organization=organization, actor=actor, email=email, create_defaults=defaults)
     if not is_new:
         raise ValidationFailed({"email": ["belongs to a lead already"]})
@@ -247,20 +222,14 @@ def add_lead(*, organization: Organization, actor: Actor, email: str, **fields: 
 
 
 def add_leads(*, organization: Organization, actor: Actor, leads: list[Lead]) -> None:
-    """Store new leads with their history and events in a few statements, in the caller's transaction.
-
-    Raises IntegrityError if a lead has one of the e-mails already.
-    """
+    """Store new leads in the caller's transaction. Raises IntegrityError if a lead has one of the e-mails already."""
     insert_all(*leads, *(build_status_change(lead, actor) for lead in leads))
     record_events(topics.CREATED, organization, [lead.pk for lead in leads], actor=actor)
 
 
 @atomic_with_retry
 def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields: Any) -> Lead:
-    """Change fields of a lead, the status among them. Locks the lead.
-
-    Raises ValidationFailed if another lead has the new e-mail.
-    """
+    """Raise ValidationFailed if another lead has the new e-mail. Locks the lead."""
     stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
     if "email" in fields:
         lock_emails(organization, [fields["email"]])
@@ -297,9 +266,8 @@ def save_custom_field(*, organization: Organization, actor: Actor, field: Custom
     before = CustomFieldSerializer.get_text(organization, field.pk)
     field.organization = organization
     field.save()
-    record_event(
-        topics.CUSTOM_FIELD_UPDATED if before else topics.CUSTOM_FIELD_CREATED, field, actor=actor, before=before
-    )
+    topic = topics.CUSTOM_FIELD_UPDATED if before else topics.CUSTOM_FIELD_CREATED
+    record_event(topic, field, actor=actor, before=before)
     return field
 
 

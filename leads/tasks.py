@@ -5,16 +5,13 @@ import threading
 from celery import shared_task
 
 from foundation.outbox import publish
-from leads.duplicates import BATCH, search_batch
+from leads.duplicates import search_batch
 from leads.imports.services import TASK
 from leads.imports.turns import waiting_organizations
 from leads.imports.worker import run_turn
 from leads.merging import prune_snapshots
 from organizations.models import Organization
-from organizations.services import for_each_organization
-
-# Bounds a run, so that an organization with very many leads delays the others by seconds only.
-BATCHES_PER_RUN = 20
+from organizations.services import BATCHES_PER_RUN, for_each_organization
 
 # Imports that a process works on at once, so that two of a worker's four threads stay free for all other tasks.
 IMPORTS_AT_ONCE = 2
@@ -40,17 +37,9 @@ def run_imports() -> None:
 
 @shared_task(name="leads.search_duplicates")
 def search_duplicates() -> None:
-    """Compare the leads that have changed with all others, in every active organization. Safe to run twice at once."""
-    for_each_organization(search_batches, Organization.objects.filter(is_active=True))
-
-
-def search_batches(*, organization: Organization) -> None:
-    for _ in range(BATCHES_PER_RUN):
-        if search_batch(organization=organization) < BATCH:
-            break
+    for_each_organization(search_batch, Organization.objects.filter(is_active=True), BATCHES_PER_RUN)
 
 
 @shared_task(name="leads.prune")
 def prune() -> None:
-    """Delete expired undo snapshots of merges, in every organization."""
     for_each_organization(prune_snapshots, Organization.objects.all())

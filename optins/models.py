@@ -8,8 +8,6 @@ from organizations.isolation import TenantModel
 
 
 class OptInSource(models.TextChoices):
-    """The kind of form or service that an opt-in came through (docs/interface.md, O3)."""
-
     SCHEDULER_A = "SCHEDULER_A", "Scheduler A"
     SCHEDULER_B = "SCHEDULER_B", "Scheduler B"
     SCHEDULER_C = "SCHEDULER_C", "Scheduler C"

@@ -90,8 +90,6 @@ MAX_POSITION = 10_000
 
 
 class QuestionAnswerData(TypedDict):
-    """A validated `QuestionAnswerInputSerializer`, with its position."""
-
     question: str
     answer: NotRequired[str | None]  # absent or None if the question was skipped
     position: int
@@ -157,7 +155,6 @@ class OptInInputSerializer(InputSerializer):
         return answers
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Replace `phone_e164` and `phone_country` by the `phone` that `submit` takes."""
         text, country = values.pop("phone_e164", None), values.pop("phone_country", None)
         if country:
             country = read_country_code(country)
@@ -167,7 +164,7 @@ class OptInInputSerializer(InputSerializer):
 
 
 def parse_phone_with_country(text: str, country: str | None) -> Phone:
-    """Return the phone number. Raises ValidationError if it is invalid or does not fit the country."""
+    """Return the number. Raises ValidationError if it is invalid or does not fit the country."""
     if not country:
         raise serializers.ValidationError({"phone_country": ["is required when phone_e164 is given"]})
     phone = parse_phone(text, country) if text.startswith("+") else None

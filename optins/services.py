@@ -39,8 +39,6 @@ class Submission:
 
 
 class SubmissionData(TypedDict, total=False):
-    """The fields of `OptInInputSerializer`."""
-
     email: Required[str]
     first_name: Required[str]
     source: Required[str]
@@ -98,11 +96,6 @@ def submit(*, organization: Organization, actor: Actor, **data: Unpack[Submissio
 
 
 def find_setter(organization: Organization, utm_content: str) -> Membership | None:
-    """Return the member whose user id is `utm_content`, or None: setters share links that carry their user id.
-
-    Any other text is an ordinary UTM value, so it is no error.
-    """
-    if not utm_content.startswith("user_"):
-        return None
+    """Return the setter whose link, which carries the user id, was used; None for an ordinary UTM value."""
     members = Membership.objects.of(organization).filter(CAN_BE_ASSIGNED, user_id=utm_content)
-    return members.first()
+    return members.first() if utm_content.startswith("user_") else None

@@ -3,6 +3,4 @@
 from optins.serializers import OptInDetailSerializer
 from webhooks.topics import Topic
 
-CREATED = Topic(
-    "opt_in.created", serializer=OptInDetailSerializer, summary="A form was submitted, by a new or an existing lead."
-)
+CREATED = Topic("opt_in.created", OptInDetailSerializer, "A form was submitted, by a new or an existing lead.")

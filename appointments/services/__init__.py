@@ -12,7 +12,7 @@ from appointments.services.changes import (
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
 from appointments.services.leads import finish_next_step, refresh_touch_points, set_next_step
-from appointments.services.previews import Audience, preview_cancellation, preview_move, preview_outcome
+from appointments.services.previews import Audience, preview
 
 __all__ = [
     "Audience",
@@ -27,9 +27,7 @@ __all__ = [
     "edit_appointment",
     "finish_next_step",
     "import_appointment",
-    "preview_cancellation",
-    "preview_move",
-    "preview_outcome",
+    "preview",
     "refresh_touch_points",
     "reschedule",
     "save_analysis",

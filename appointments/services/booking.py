@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
-from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange, end_of
+from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange
 from appointments.notifications import build_appointment_notifications
 from appointments.services.configuration import MAX_EVENT_TYPES
 from appointments.services.leads import update_lead
@@ -23,7 +23,7 @@ from foundation.db.writes import insert_or_get
 from leads.models import Lead, Source, TouchPointType
 from leads.phones import parse_phone
 from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
-from notifications.models import Kind
+from notifications.models import Kind, Notification
 from notifications.services import insert_notifications
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
@@ -86,16 +86,11 @@ class BookingRequest(BookingData):
 
 
 class Booking(NamedTuple):
-    """An appointment, and whether it is new. `booked_for` is its first time, if it has moved since.
-
-    `is_over`: a new appointment whose call had ended before it was booked.
-    """
-
     id: UUID
     schedule_time: datetime
     is_new: bool
-    booked_for: datetime | None = None
-    is_over: bool = False
+    booked_for: datetime | None = None  # its first time, if it has moved since
+    is_over: bool = False  # a new appointment whose call had ended before it was booked
 
 
 @atomic_with_retry
@@ -130,7 +125,7 @@ def find_or_book(
     # Every transaction locks in the same order (source, lead, event type), so that no two of them deadlock.
     members, schedule_time = resolve_members(organization, data), data["schedule_time"]
     lead_source = lead_source or get_or_create_source(organization=organization, name=source.value)
-    is_over = end_of(schedule_time, event_type) < now()
+    is_over = Appointment(schedule_time=schedule_time, event_type=event_type).is_over
     lead_status = None if is_over else lead_status
     lead, is_new_lead = upsert_booked_lead(organization, actor, lead_status, lead_source, data)
     if "setter" not in members and (setter := lead_setter(lead)):
@@ -161,7 +156,7 @@ def find_or_book(
 
 
 def read_context(organization: Organization, source: AppointmentSource, data: BookingRequest) -> list[Any]:
-    """Return a row of each query of `CONTEXT_QUERY`, or None. `event_type_id` takes precedence over the name."""
+    """Return a row of each query of `CONTEXT_QUERY`, or None."""
     # Read without locks, so a missing row can still appear; the functions that insert one handle that.
     context = CONTEXT_QUERY.first(
         organization=organization.pk,
@@ -207,18 +202,19 @@ def resolve_members(organization: Organization, data: BookingData) -> dict[str, 
     Raises ValidationFailed for each e-mail that belongs to no active member.
     """
     emails = {"host": data.get("host_email"), "setter": data.get("setter_email"), "triager": data.get("triager_email")}
-    found = {role: find_member(organization, email) for role, email in emails.items() if email}
-    members = {role: member for role, member in found.items() if member}
-    if unknown := found.keys() - members.keys():
-        message = "must belong to an active member of the organization"
-        raise ValidationFailed({f"{role}_email": [message] for role in unknown})
+    members: dict[str, Membership] = {}
+    errors: dict[str, list[str]] = {}
+    for role, email in emails.items():
+        if not email:
+            continue
+        found = (MEMBER_BY_EMAIL.first(organization=organization.pk, email=form) for form in spellings(email))
+        if member := next(filter(None, found), None):
+            members[role] = member
+        else:
+            errors[f"{role}_email"] = ["must belong to an active member of the organization"]
+    if errors:
+        raise ValidationFailed(errors)
     return members
-
-
-def find_member(organization: Organization, email: str) -> Membership | None:
-    """Return the member with this e-mail if bookings can name that member."""
-    found = (MEMBER_BY_EMAIL.first(organization=organization.pk, email=spelling) for spelling in spellings(email))
-    return next(filter(None, found), None)
 
 
 def lead_setter(lead: Lead) -> Membership | None:
@@ -228,11 +224,7 @@ def lead_setter(lead: Lead) -> Membership | None:
 
 
 def create_event_type(organization: Organization, source: AppointmentSource, data: BookingData) -> EventType:
-    """Create the event type with the name.
-
-    Raises ValidationFailed if the booking names an id instead, which is unknown then, or if the organization has
-    `MAX_EVENT_TYPES`.
-    """
+    """Create it by name. Raises ValidationFailed for an id, which is unknown then, or at `MAX_EVENT_TYPES`."""
     if data.get("event_type_id"):
         raise ValidationFailed({"event_type_id": ["is not known in the organization"]})
     name = data["event_type_name"]
@@ -251,7 +243,6 @@ def create_event_type(organization: Organization, source: AppointmentSource, dat
 
 
 def copied_columns(lead: Lead, *, is_new: bool) -> dict[str, object]:
-    """Return the columns copied from the lead: its sources, and the UTM fields of its latest opt-in."""
     opt_ins = OptIn.objects.of(lead.organization).filter(lead=lead).order_by("-created_at", "-id")
     utm = None if is_new else opt_ins.values(*UTM_FIELDS).first()
     return {"first_source_id": lead.first_source_id, "last_source_id": lead.last_source_id, **(utm or {})}
@@ -260,14 +251,11 @@ def copied_columns(lead: Lead, *, is_new: bool) -> dict[str, object]:
 def insert_appointment(
     appointment: Appointment, actor: Actor, text: str, participants: Iterable[Membership] | None
 ) -> Note | None:
-    """Insert a new appointment, its history, its note and the notifications, if there are participants to notify."""
     columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
     note = Note(note=text, **columns) if text else None
-    notifications = (
-        []
-        if participants is None
-        else build_appointment_notifications(Kind.CALL_BOOKED, appointment, participants, text)
-    )
+    notifications: list[Notification] = []
+    if participants is not None:
+        notifications = build_appointment_notifications(Kind.CALL_BOOKED, appointment, participants, text)
     change = OutcomeChange(to_status=appointment.outcome, **columns)
     insert_notifications(notifications, appointment, change, *filter(None, [note]))
     return note

@@ -30,8 +30,6 @@ INVITATION_COLUMNS = ("host_id", "setter_id", "triager_id", "meeting_url", "even
 
 
 class Effects(NamedTuple):
-    """The event, notification and lead role that a change of an appointment leads to."""
-
     topic: Topic
     notification: Kind | None = None
     lead_role: StatusRole | None = None
@@ -92,7 +90,6 @@ def edit_appointment(
 def reschedule(
     *, organization: Organization, actor: Actor, appointment: Appointment, to: datetime, reason: str = ""
 ) -> Appointment:
-    """Move an appointment as `edit_appointment` does, with the reason as a note. The same time changes nothing."""
     return edit_appointment(
         organization=organization, actor=actor, appointment=appointment, schedule_time=to, note=reason
     )
@@ -147,9 +144,8 @@ def set_values(
     """
     outcome = previous = appointment.outcome
     if status_id:
-        outcome = get_board_status(
-            appointment.organization, Board.APPOINTMENT, status_id, current=appointment.outcome_id
-        )
+        organization, current = appointment.organization, appointment.outcome_id
+        outcome = get_board_status(organization, Board.APPOINTMENT, status_id, current=current)
     for name, value in fields.items():
         setattr(appointment, name, value)
     if schedule_time and schedule_time != appointment.schedule_time:
@@ -159,10 +155,6 @@ def set_values(
 
 
 def cancel_and_notify(appointment: Appointment, actor: Actor, notes: str) -> None:
-    """Cancel an appointment, store the notes, and notify its participants if it changed.
-
-    Repeating it changes nothing, unless there is a meeting URL to remove again.
-    """
     previous = appointment.outcome
     note = add_note(appointment, notes, actor)
     cancel(appointment)
@@ -171,7 +163,6 @@ def cancel_and_notify(appointment: Appointment, actor: Actor, notes: str) -> Non
 
 
 def cancel(appointment: Appointment) -> None:
-    """Set a canceled outcome, unless the appointment has one, and remove the meeting URL."""
     role = StatusRole.CANCELED
     if appointment.outcome is None or appointment.outcome.role != role:
         replace_outcome(appointment, default_status(appointment.organization, Board.APPOINTMENT, role))
@@ -179,7 +170,6 @@ def cancel(appointment: Appointment) -> None:
 
 
 def move(appointment: Appointment, to: datetime) -> None:
-    """Set another time. A canceled or missed appointment becomes booked again."""
     appointment.booked_for = appointment.booked_for or appointment.schedule_time
     appointment.schedule_time = to
     if role_of(appointment.outcome) in NOT_HELD_ROLES:
@@ -205,26 +195,23 @@ def save_appointment(
     *,
     effects: Effects | None = None,
     note: Note | None = None,
+    lead_stays: bool = False,
 ) -> Kind | None:
     """Store the changes of an appointment with its history, update its lead, and record one event for all of them.
 
     `previous` is the outcome before the changes; a new `note` moves `updated_at` and is an event of its own. Returns
-    the notification that the change calls for, or None. Locks the lead if time or outcome have changed.
+    the notification that the change calls for, or None. Locks the lead if time or outcome have changed; its status
+    stays if `lead_stays`.
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
     before = store_changes(appointment, AppointmentDetailSerializer)
     if appointment.outcome and appointment.outcome != previous:
-        OutcomeChange.objects.create(
-            organization=appointment.organization,
-            appointment=appointment,
-            from_status=previous,
-            to_status=appointment.outcome,
-            **actor_columns(actor),
-        )
+        columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
+        OutcomeChange.objects.create(from_status=previous, to_status=appointment.outcome, **columns)
     if is_moved or (before and effects.topic is CANCELED):
         lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
-        role, appointment.lead = effects.lead_role, lead
+        role, appointment.lead = None if lead_stays else effects.lead_role, lead
         update_lead(lead, default_status(lead.organization, Board.LEAD, role) if role else None, actor)
     if before:
         record_event(effects.topic, appointment, actor=actor, before=before)
@@ -236,7 +223,6 @@ def save_appointment(
 
 
 def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
-    """Return the effects of unsaved changes. `previous` is the outcome before them."""
     role, is_replaced = role_of(appointment.outcome), appointment.outcome != previous
     is_canceled, was_canceled = role == StatusRole.CANCELED, role_of(previous) == StatusRole.CANCELED
     if is_canceled and not was_canceled:
@@ -261,9 +247,8 @@ def add_note(
     # The comparison makes canceling safe to repeat: the repeated request brings the same text.
     if not text or notes.exists():
         return None
-    note: Note = Note.objects.create(
-        organization=appointment.organization, appointment=appointment, note=text, **actor_columns(actor)
-    )
+    columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
+    note: Note = Note.objects.create(note=text, **columns)
     if mentions:
         note.mention_users.set(mentions)
         notify_mentioned(note, mentions, actor)

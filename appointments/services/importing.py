@@ -7,7 +7,6 @@ from appointments.services.booking import Booking, BookingRequest, find_or_book,
 from appointments.services.changes import (
     add_note,
     cancel,
-    effects_of,
     get_for_update,
     move,
     replace_outcome,
@@ -47,10 +46,7 @@ def import_appointment(
         follow_provider(appointment, outcome, data)
     elif last_imported_role(appointment) != outcome:
         cancel(appointment)
-    effects = effects_of(appointment, previous)
-    if booking.is_over:
-        effects = effects._replace(lead_role=None)
-    save_appointment(appointment, previous, actor, effects=effects, note=note)
+    save_appointment(appointment, previous, actor, note=note, lead_stays=booking.is_over)
     return booking._replace(schedule_time=appointment.schedule_time)
 
 

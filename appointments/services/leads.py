@@ -44,7 +44,6 @@ def next_appointment_of(lead: Lead) -> datetime | None:
 def follow_lead(
     *, lead: Lead, ids: Mapping[type[TenantModel], list[UUID]], previous: str, actor: Actor, **_: Any
 ) -> None:
-    """Recompute the touch point of a lead that gained or lost appointments, and record the events of those."""
     follow_appointments(lead, next_appointment=next_appointment_of(lead))
     lead.save_columns()
     if moved := ids.get(Appointment):

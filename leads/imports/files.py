@@ -105,7 +105,6 @@ def decode(content: bytes) -> str:
 
 
 def find_delimiter(text: str) -> str:
-    """Return the separator that splits the header into most cells: a comma if none does."""
     # Not csv.Sniffer, which takes letters for separators, and takes time that grows with the square of a quoted text.
     header = next((line for line in text[:CHUNK].splitlines() if line.strip()), "")
     return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([header[:MAX_CELL]], delimiter=delimiter), [])))

@@ -32,10 +32,9 @@ Named = TypeVar("Named", Status, Membership)
 
 @dataclass(frozen=True)
 class Column:
-    """A field that a column of a file can be read as. `read` returns its value, or raises ValueError.
+    """A field that a column of a file can be read as. `read` raises ValueError; without it, the field is a time.
 
-    Of several columns that mean the field, the one is chosen whose name comes first in `synonyms`. Without `read` the
-    field is a time.
+    Of several columns that mean the field, the one is chosen whose name comes first in `synonyms`.
     """
 
     name: str
@@ -47,8 +46,6 @@ class Column:
 
 @dataclass
 class Plan:
-    """The values that a row gives, the record that it changes, and how."""
-
     row: ImportRow
     values: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -70,17 +67,13 @@ class Plan:
         return "; ".join(self.problems or self.changes)[:MAX_DETAILS]
 
     def change(self, label: str, before: object, after: object, **fields: object) -> None:
-        """Note a change of a field, unless the values are equal."""
         if before != after:
             self.fields.update(fields)
             self.changes.append(f"{label}: {f'{text_of(before)} → ' if self.subject else ''}{text_of(after)}")
 
 
 class Importer:
-    """Reads, compares and stores the rows of one import. A subclass is for one kind of rows.
-
-    Statuses, members and custom fields are read once, so use an importer for a minute at most.
-    """
+    """Statuses, members and custom fields are read once, so use an importer for a minute at most."""
 
     kind: ClassVar[ImportKind]
     board: ClassVar[Board]
@@ -148,11 +141,9 @@ class Importer:
         """Return the member with this e-mail, or with this name if only one has it. Raises ValueError."""
         limited(text, MAX_NAME)
         # A member without a name is named by the address, which no case-folding may make another one's.
-        found = (
-            self.members_by_email.get(email_key(text), [])
-            if "@" in text
-            else self.members_by_name.get(text.casefold(), [])
-        )
+        is_email = "@" in text
+        groups, key = (self.members_by_email, email_key(text)) if is_email else (self.members_by_name, text.casefold())
+        found = groups.get(key, [])
         if len(found) != 1:
             problem = "is the name of several members; write the e-mail" if found else "is not an active member"
             raise ValueError(f"“{shorten(text)}” {problem}")
@@ -162,7 +153,6 @@ class Importer:
         return f"{timezone.localtime(time, self.zone):%Y-%m-%d %H:%M}"
 
     def read(self, row: ImportRow) -> Plan:
-        """Return a plan with the row's values and problems. A blank cell gives no value."""
         plan = Plan(row)
         width = len(self.file_import.header)
         if row.cells[width:] == [TOO_MANY_WORDS]:
@@ -183,11 +173,9 @@ class Importer:
         return plan
 
     def key_of(self, plan: Plan) -> str:
-        """Return the value that may occur only once in a file, or ""."""
         return str(plan.values.get(self.key, "")).casefold()
 
     def compare_status(self, plan: Plan, label: str, current: Status | None, column: str) -> None:
-        """Note the change of a status. A retired one may stay, but can't be set."""
         status: Status | None = plan.values.get(column)
         if status is None or (current and status.name.casefold() == current.name.casefold()):
             return
@@ -229,8 +217,7 @@ def text_of(value: object) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = str(value)
-    return text if len(text) <= 100 else f"{text[:100]}…"
+    return shorten(str(value), 100)
 
 
 def is_same_time(stored: datetime | None, given: datetime) -> bool:
@@ -255,7 +242,6 @@ def normalize(header: str) -> str:
 
 
 def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: dict[str, str]) -> list[str]:
-    """Return the name of the field that each column means, "" for none; `remembered` has earlier choices by header."""
     meanings: dict[str, tuple[int, str]] = {}
     for column in columns:
         for rank, text in enumerate((*column.synonyms, column.label, column.name)):

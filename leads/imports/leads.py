@@ -73,7 +73,7 @@ class LeadImporter(Importer):
         return plans
 
     def find(self, emails: Sequence[str], lock: bool) -> dict[str, Lead]:
-        """Return the leads with these e-mails by lower-case e-mail. A merged lead's e-mail leads to the kept lead."""
+        """Return the leads by lower-case e-mail. A merged lead's e-mail leads to the kept lead."""
         wanted = {spelling for email in emails for spelling in spellings(email)}
         if lock:
             lock_emails(self.organization, emails)
@@ -117,7 +117,6 @@ class LeadImporter(Importer):
         self.compare_custom_values(plan, lead)
 
     def compare_touch_point(self, plan: Plan, now: Lead) -> None:
-        """Note the change of the next touch point. A new one without a type is a follow-up."""
         values = plan.values
         time = values.get("next_touch_point_at")
         if time and not is_same_time(now.next_touch_point_at, time):

@@ -20,8 +20,6 @@ class ImportKind(models.TextChoices):
 
 
 class ImportState(models.TextChoices):
-    """How far an import is. A worker does the three that are in `WORKING`; people do the others."""
-
     READING = "READING", "Reading the file"
     MAPPING = "MAPPING", "Choose the columns"
     CHECKING = "CHECKING", "Checking the rows"
@@ -46,8 +44,6 @@ class Verdict(models.TextChoices):
 
 
 class Import(TenantModel, ActorFields):
-    """A file of leads or appointments, and the results of its rows. The actor is the member who uploaded it."""
-
     kind = models.CharField(max_length=12, choices=ImportKind.choices, default=ImportKind.LEADS)
     file_name = models.CharField("file", max_length=255)
     file = models.BinaryField(null=True)  # until it has been read

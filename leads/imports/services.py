@@ -61,10 +61,7 @@ def add_import(
 
 
 def stored_size(organization: Organization) -> int:
-    """Return how many characters the organization's imports store. Older imports without a size are left out.
-
-    Lock the organization first, so that no import is added meanwhile.
-    """
+    """Return how many characters the imports store. Lock the organization first, so that none is added meanwhile."""
     sizes = Import.objects.of(organization).filter(size__gt=0).aggregate(total=Sum("size"))
     return int(sizes["total"] or 0)
 
@@ -114,7 +111,7 @@ def cancel_import(*, file_import: Import, reason: str = "") -> None:
 
 @transaction.atomic
 def discard_rows(*, file_import: Import) -> None:
-    """Delete the refused rows of an import that is done. Repeating it is safe. Locks the import."""
+    """Delete the refused rows. Raises Conflict unless the import is done. Locks it."""
     stored = lock(file_import, ImportState.DONE)
     if stored.shows_rows:
         stored.rows_until = now()
@@ -153,19 +150,16 @@ def finish(stored: Import, state: ImportState, problem: str = "") -> None:
 
 
 def remember_columns(stored: Import) -> None:
-    """Remember the chosen column mapping for the next import, and forget the oldest columns. Locks the organization."""
+    """Remember the mapping, and forget the oldest columns. Locks the organization."""
     # So that two imports don't wait for each other's columns.
     Organization.objects.select_for_update(no_key=True).get(pk=stored.organization_id)
     # Text with an @ is probably not a column name but the first row of a file without a header.
     named = zip(stored.header, stored.mapping, strict=True)
     chosen = {normalize(text): name for text, name in named if "@" not in text}
     columns = ImportColumn.objects.of(stored.organization).filter(kind=stored.kind)
+    common = {"organization": stored.organization, "kind": stored.kind}
     columns.bulk_create(
-        [
-            ImportColumn(organization=stored.organization, kind=stored.kind, name=text, field=name)
-            for text, name in chosen.items()
-            if text
-        ],
+        [ImportColumn(**common, name=text, field=name) for text, name in chosen.items() if text],
         update_conflicts=True,
         unique_fields=["organization", "kind", "name"],
         update_fields=["field", "updated_at"],
@@ -175,7 +169,6 @@ def remember_columns(stored: Import) -> None:
 
 
 def guess_columns(file_import: Import) -> list[str]:
-    """Return a field for each column: the one last chosen in the organization, else one that fits its name."""
     names = [normalize(text) for text in file_import.header]
     remembered = ImportColumn.objects.of(file_import.organization).filter(kind=file_import.kind, name__in=names)
     columns = IMPORTERS[file_import.kind](file_import).columns()
@@ -188,7 +181,7 @@ def is_waiting(file_import: Import) -> bool:
 
 
 def working_imports(organization: Organization) -> QuerySet[Import]:
-    """Return the imports that wait for a worker, in order: the oldest first, but those that have failed last."""
+    """Return the imports that wait for a worker: the oldest first, but those that have failed last."""
     rows: QuerySet[Import] = Import.objects.of(organization).filter(state__in=WORKING).order_by("failures", "pk")
     return rows
 

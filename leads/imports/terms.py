@@ -72,17 +72,15 @@ def find_phone_ends(text: str) -> Iterator[str]:
 
 
 def phone_endings(e164: str) -> list[str]:
-    """Return what `find_phone_ends` finds of a phone number: with its country, and without it if it is short."""
+    """Return what `find_phone_ends` finds of a phone number."""
     digits = e164.lstrip("+")
     national = str(phonenumbers.parse(f"+{digits}").national_number) if digits else ""
-    return [
-        *([digits[-PHONE_DIGITS:]] if len(digits) >= PHONE_DIGITS else []),
-        *([national] if MIN_PHONE_DIGITS <= len(national) < PHONE_DIGITS else []),
-    ]
+    endings = [digits[-PHONE_DIGITS:]] if len(digits) >= PHONE_DIGITS else []
+    return [*endings, national] if MIN_PHONE_DIGITS <= len(national) < PHONE_DIGITS else endings
 
 
 def checksums(organization_id: UUID, words: Iterable[str]) -> list[int]:
-    """Return the term of each different word, in order, as a signed number of 32 bits."""
+    """Return the term of each different word, as a signed number of 32 bits."""
     seed = organization_id.int & 0xFFFFFFFF
     return sorted({crc32(word.encode("utf-8", "surrogatepass"), seed) - 2**31 for word in words})
 

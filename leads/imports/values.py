@@ -71,7 +71,6 @@ def parse_url(text: str) -> str:
 
 
 def parse_phone_number(text: str, country: str) -> Phone:
-    """Return a phone number; without + it is one of the country."""
     phone = parse_phone(limited(text, 40), country)
     if phone is None:
         raise ValueError(f"“{shorten(text)}” is not a phone number; without + it is read as one of {country}")

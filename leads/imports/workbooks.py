@@ -140,12 +140,12 @@ class Workbook:
                 raise FileRefused(DAMAGED)
             if self.elements > MAX_ELEMENTS:
                 raise FileRefused(TOO_LARGE)
-            start(local_name(name), attributes)
+            start(name.rpartition(":")[2], attributes)
 
         def end_element(name: str) -> None:
             nonlocal depth
             depth -= 1
-            end(local_name(name))
+            end(name.rpartition(":")[2])
 
         def refuse(*_: object) -> None:
             raise FileRefused(DAMAGED)
@@ -166,13 +166,7 @@ class Workbook:
         yield BLANK
 
 
-def local_name(name: str) -> str:
-    return name.rpartition(":")[2] if ":" in name else name
-
-
 class TextReader:
-    """Collects the text of one cell, or one shared string."""
-
     elements: frozenset[str]  # in which text is
 
     def __init__(self) -> None:
@@ -190,8 +184,7 @@ class TextReader:
             self.length += len(self.pieces[-1])
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Note whether text follows. How a word is pronounced is no text."""
-        if name == "rPh":
+        if name == "rPh":  # how a word is pronounced is no text
             self.is_phonetic = True
         self.is_text = name in self.elements and not self.is_phonetic
 
@@ -202,8 +195,6 @@ class TextReader:
 
 
 class SharedStrings(TextReader):
-    """The texts that cells refer to by their number."""
-
     elements = frozenset({"t"})
 
     def __init__(self) -> None:
@@ -220,8 +211,6 @@ class SharedStrings(TextReader):
 
 
 class Styles:
-    """The formats of cells, by their number."""
-
     def __init__(self) -> None:
         self.codes: dict[str, str] = {}
         self.format_ids: list[str] = []
@@ -290,7 +279,6 @@ class Sheet(TextReader):
                 self.count_empty()
 
     def count_empty(self) -> None:
-        """Count a cell or a row without text. Raises FileRefused after too many."""
         self.empty += 1
         if self.empty > MAX_EMPTY:
             raise FileRefused(TOO_EMPTY)
@@ -326,7 +314,6 @@ def unescape(text: str) -> str:
 
 
 def cell_text(value: object) -> str:
-    """Return a cell's value as the text that a CSV file would have."""
     if isinstance(value, datetime):
         # Spreadsheets store times as fractions of a day.
         return (value + timedelta(microseconds=500)).isoformat(sep=" ", timespec="milliseconds").removesuffix(".000")

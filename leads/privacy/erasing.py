@@ -67,16 +67,12 @@ def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) 
 
 
 def open_erasure(lead: Lead) -> Erasure | None:
-    """Return the request to erase the lead that isn't finished, if there is one."""
     erasure: Erasure | None = Erasure.objects.of(lead.organization).filter(lead_id=lead.pk, finished_at=None).first()
     return erasure
 
 
 def is_small(lead: Lead) -> bool:
-    """Return whether the lead has at most `SMALL` rows, events and history entries, and few imported rows to compare.
-
-    Reads no more of them than that.
-    """
+    """Return whether little is stored about the lead. Reads no more than `SMALL` rows of each kind."""
     rows = find_rows(lead, limit=SMALL)
     ids = [id for found in rows.values() for id in found]
     if len(ids) > SMALL or has_many_candidates(lead, SMALL_IMPORTED):
@@ -91,8 +87,7 @@ def finish_in_time(erasure: Erasure, lead: Lead) -> bool:
         with transaction.atomic():
             if not is_small(lead):
                 return False
-            for _ in forget_imported_rows(lead):
-                pass
+            list(forget_imported_rows(lead))
             finish(erasure)
     except OperationalError as error:
         if not isinstance(error.__cause__, TOO_SLOW):
@@ -129,7 +124,6 @@ def run_next_erasure(turn: Turn) -> bool:
 
 
 def run_erasure(erasure: Erasure, turn: Turn) -> None:
-    """Erase the lead in short transactions, until the turn is over."""
     lead = Lead.objects.of(erasure.organization).get(pk=erasure.lead_id)
     lead.organization = erasure.organization
     # The organization's imports don't work meanwhile, so what has been compared stays compared.
@@ -155,7 +149,7 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
 
 
 def store_progress(erasure: Erasure, turn: Turn, **columns: object) -> None:
-    """Store how far the erasure has come. Raises Overtaken if the turn is lost."""
+    """Raise Overtaken if the turn is lost."""
     turn.extend()
     for name, value in columns.items():
         setattr(erasure, name, value)
@@ -187,8 +181,7 @@ def erase_lead(*, organization: Organization, actor: Actor, lead_id: UUID) -> No
     lead: Lead | None = Lead.objects.of(organization).filter(pk=lead_id).first()
     if lead:
         lead.organization = organization
-        for _ in forget_imported_rows(lead):
-            pass
+        list(forget_imported_rows(lead))
     erase_rows(organization=organization, actor=actor, lead_id=lead_id, counts={})
 
 
@@ -252,7 +245,7 @@ def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID], turn: Turn |
 
 @transaction.atomic
 def apply_rule(model: AnyModel, ids: Sequence[UUID]) -> int:
-    """Delete or empty these rows of a model, after those that refer to them; return how many were not empty yet."""
+    """Delete or empty these rows, after those that refer to them; return how many were not empty yet."""
     rule = load_rules()[model]
     rows = model._base_manager.filter(pk__in=ids)
     if rule.is_deleted:

@@ -7,6 +7,7 @@ thousands of rows, and a row a megabyte of text.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import IO, Any
 from uuid import UUID
 
@@ -28,7 +29,6 @@ BATCH, BATCH_SIZE = 500, 1_000_000  # rows, and bytes of their text; a larger ro
 
 @transaction.atomic
 def export_lead(lead: Lead, file: IO[bytes]) -> None:
-    """Write all that is stored about the lead as indented JSON: its rows by table, and what was sent about them."""
     organization, rows = lead.organization, find_rows(lead)
     ids = [id for found in rows.values() for id in found]
     head = {
@@ -42,19 +42,18 @@ def export_lead(lead: Lead, file: IO[bytes]) -> None:
         write_list(file, name, describe_rows(model._base_manager.all(), "pk", found))
     events = Event.objects.of(organization)
     event_ids = [row[1] for row in order_of(events, "subject_id", ids)]
-    write_list(file, "events", describe_events(events, event_ids))
+    sent = chain.from_iterable(read_batches(events, "pk", event_ids))
+    write_list(file, "events", ({"id": event.pk, **json.loads(event.body)} for event in sent))
     write_list(file, "deliveries", describe_rows(Delivery.objects.of(organization), "event", event_ids))
     write_list(file, "notifications", describe_rows(Notification.objects.of(organization), "subject_id", ids))
     file.write(b"\n}")
 
 
 def to_json(value: object) -> str:
-    """Return the value as indented JSON."""
     return json.dumps(value, cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
 
 
 def write_list(file: IO[bytes], name: str, rows: Iterable[dict[str, Any]]) -> None:
-    """Write the rows as a member of the object that the file is."""
     file.write(f",\n  {json.dumps(name)}: [".encode())
     separator = end = ""
     for row in rows:
@@ -65,7 +64,6 @@ def write_list(file: IO[bytes], name: str, rows: Iterable[dict[str, Any]]) -> No
 
 
 def order_of(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> list[tuple[Any, UUID, int]]:
-    """Return the time, id and size of the rows that have one of the values in the column, the oldest first."""
     size = RawSQL(f'octet_length("{rows.model._meta.db_table}"::text)', (), IntegerField())  # noqa: S611  our own name
     found: list[tuple[Any, UUID, int]] = []
     for some in batches(values):
@@ -75,7 +73,6 @@ def order_of(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> list[t
 
 
 def read_batches(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> Iterator[list[Any]]:
-    """Yield the rows that have one of the values in the column, the oldest first, in batches of limited size."""
     batch: list[UUID] = []
     size = 0
     for _, id, row_size in order_of(rows, column, values):
@@ -87,18 +84,8 @@ def read_batches(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> It
     yield list(rows.filter(pk__in=batch).order_by("created_at", "pk"))
 
 
-def describe_events(events: QuerySet[Any], ids: Sequence[UUID]) -> Iterator[dict[str, Any]]:
-    """Yield the id and the body of each event."""
-    for batch in read_batches(events, "pk", ids):
-        for event in batch:
-            yield {"id": event.pk, **json.loads(event.body)}
-
-
 def describe_rows(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> Iterator[dict[str, Any]]:
-    """Yield the columns by name of each row that has one of the values in the column.
-
-    After the id of a row outside the lead's tables comes that row's name.
-    """
+    """Yield the columns of each row by name. After the id of a row outside the lead's tables comes that row's name."""
     for batch in read_batches(rows, column, values):
         names = names_of_references(batch)
         for row in batch:
@@ -113,7 +100,6 @@ def describe_rows(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> I
 
 
 def names_of_references(rows: list[Model]) -> dict[tuple[AnyModel, object], str]:
-    """Return the names of the rows that these refer to, by model and id, with one query for each model."""
     tables = load_rules()
     ids: dict[AnyModel, set[object]] = defaultdict(set)
     for row in rows:

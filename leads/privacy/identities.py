@@ -13,8 +13,6 @@ MAX_CHANGES = 500
 
 @dataclass(frozen=True)
 class Identity:
-    """The e-mails, phones and pairs of first and last name of a lead, of those merged into it, and its former ones."""
-
     emails: list[str]
     phones: list[str]
     names: list[tuple[str, str]]
@@ -31,10 +29,8 @@ def identity_of(lead: Lead) -> Identity:
 
 
 def states_of(lead: Lead) -> Iterator[Mapping[str, Any]]:
-    """Yield the values of `FIELDS` at each time, from now backwards: of the lead, and of each lead merged into it.
-
-    The changes of all of them belong to the lead now; each is one of the person whose values it has led to.
-    """
+    """Yield the values of `FIELDS` at each time, from now backwards: of the lead, and of each lead merged into it."""
+    # The changes of all of them belong to the lead now; each is one of the person whose values it has led to.
     merges = LeadMerge.objects.of(lead.organization).filter(lead=lead).values_list("email", "snapshot")
     people: list[dict[str, Any]] = [{name: getattr(lead, name) for name in FIELDS}]
     people += [dict(snapshot["merged"]) if snapshot else {"email": email} for email, snapshot in merges]

@@ -51,11 +51,8 @@ MAX_CONDITIONS = 5  # that a request looks up
 
 
 class Mentions:
-    """Finds texts that mention a lead: by its e-mails, its phones, its full names, or its appointments' references.
-
-    E-mails and names are compared as whole words, and references only with the columns read as such, so that rows of
-    others stay.
-    """
+    # E-mails and names are compared as whole words, and references only with the columns read as such, so that rows of
+    # others stay.
 
     def __init__(self, lead: Lead, after_batch: Callable[[], object] | None = None) -> None:
         identity = identity_of(lead)
@@ -87,7 +84,6 @@ class Mentions:
         return [Q(terms=None), *(Q(*some, _connector=Q.OR) for some in alternatives)]
 
     def are_in(self, texts: Iterable[str]) -> bool:
-        """Return whether the texts have an e-mail or a phone of the lead."""
         text = join_texts(texts)
         return self.email.search(text) is not None or not set(self.phones).isdisjoint(find_phone_ends(text))
 
@@ -109,27 +105,20 @@ class Mentions:
         )
 
     def are_in_references(self, cells: Sequence[str], mapping: Sequence[str]) -> bool:
-        """Return whether a cell in a column read as a reference or an ID is one of the lead's appointments."""
         named = [cell.strip() for name, cell in zip(mapping, cells, strict=False) if name in REFERENCE_COLUMNS]
         # An export guards a text against being a formula with an apostrophe; IDs may be in upper case.
         return any(not self.references.isdisjoint({text, text.removeprefix("'"), text.lower()}) for text in named)
 
     def are_in_row(self, row: ImportRow, mapping: Sequence[str]) -> bool:
-        """Return whether the row is about the lead.
-
-        A row with an e-mail is about the person who has it: that another lead has the same name doesn't count, unless
-        the row was refused.
-        """
+        # A row with an e-mail is about the person who has it: that another lead has the same name doesn't count, unless
+        # the row was refused.
         texts = [*row.cells, row.details]
         is_by_name = row.verdict == Verdict.REFUSED or not any("@" in cell for cell in row.cells)
-        return (
-            self.are_in(texts)
-            or self.are_in_references(row.cells, mapping)
-            or (is_by_name and self.are_named_in(row.cells))
-        )
+        is_named = is_by_name and self.are_named_in(row.cells)
+        return is_named or self.are_in(texts) or self.are_in_references(row.cells, mapping)
 
     def are_in_header(self, file_import: Import) -> bool:
-        """Return whether the file's name or header mention the lead. A header with an e-mail is a row of the file."""
+        # A header with an e-mail is a row of the file.
         header, name = file_import.header, file_import.file_name
         return (
             self.are_in([*header, name])
@@ -139,7 +128,7 @@ class Mentions:
         )
 
     def are_in_column(self, name: str) -> bool:
-        """Return whether a column's normalized name, which has no more than letters and digits, mentions the lead."""
+        """Search a column's normalized name, which has no more than letters and digits."""
         words = find_words(fold(name))
         text, digits = f" {' '.join(words)} ", re.sub(r"[^0-9]", "", name)
         return (
@@ -150,10 +139,7 @@ class Mentions:
 
 
 def find_references(lead: Lead, after_batch: Callable[[], object] | None) -> Set[str]:
-    """Return the IDs and references of the rows that belong to the lead and have a reference, the oldest first.
-
-    Returns none if the organization has no imported rows of appointments.
-    """
+    """Return the lead's IDs and references, the oldest first; none if no rows of appointments are stored."""
     found: list[tuple[UUID, str | None]] = []
     if not ImportRow.objects.of(lead.organization).filter(file_import__kind=ImportKind.APPOINTMENTS).exists():
         return dict[str, None]().keys()
@@ -167,7 +153,6 @@ def find_references(lead: Lead, after_batch: Callable[[], object] | None) -> Set
 
 
 def has_many_candidates(lead: Lead, limit: int) -> bool:
-    """Return whether more than `limit` imports and rows, or much text, have to be compared with the lead."""
     conditions = Mentions(lead).conditions()
     if len(conditions) > MAX_CONDITIONS:
         return True
@@ -185,7 +170,6 @@ def has_many_candidates(lead: Lead, limit: int) -> bool:
 def find_candidates(
     lead: Lead, model: type[TenantModel], condition: Q, limit: int, after: UUID | None = None
 ) -> list[UUID]:
-    """Return the first `limit` ids, in order, of the imports or rows with the condition, of those after `after`."""
     rows = model.objects.of(lead.organization).order_by().filter(condition).values_list("id", flat=True)
     if after:
         rows = rows.filter(pk__gt=after)
@@ -242,14 +226,12 @@ def forget_imported_rows(lead: Lead, position: Position | None = None, turn: Tur
 
 
 def cancel_unread_imports(organization: Organization) -> None:
-    """Cancel the imports whose file has not been read yet."""
     for unread in Import.objects.of(organization).filter(state=ImportState.READING):
         cancel_import(file_import=unread, reason=CANCELED)
 
 
 @transaction.atomic
 def forget_rows(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
-    """Delete these rows if they mention the lead, and count them in their imports."""
     rows = ImportRow.objects.of(lead.organization).filter(pk__in=ids).defer("terms")
     mappings = dict(Import.objects.of(lead.organization).filter(rows__in=ids).values_list("pk", "mapping"))
     about = [row for row in rows if mentions.are_in_row(row, mappings[row.file_import_id])]
@@ -259,25 +241,16 @@ def forget_rows(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
 
 
 def forget_columns(lead: Lead, mentions: Mentions) -> None:
-    """Forget remembered columns that mention the lead, or are one of its names.
-
-    The first row of a file without a header counts as the header.
-    """
+    # The first row of a file without a header counts as the header, so a column can have one of the lead's names.
     names = {normalize(text) for pair in identity_of(lead).names for text in pair} - {""}
     columns = ImportColumn.objects.of(lead.organization)  # some thousand at most
-    about = [
-        column.pk for column in columns.only("name") if column.name in names or mentions.are_in_column(column.name)
-    ]
-    if about:
-        columns.filter(pk__in=about).delete()
+    rows = columns.only("name")
+    columns.filter(pk__in=[row.pk for row in rows if row.name in names or mentions.are_in_column(row.name)]).delete()
 
 
 @transaction.atomic
 def forget_headers(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
-    """Empty the header and the file name of the imports that mention the lead there.
-
-    A header can mention a person: in a file without a header, the first row counts as the header.
-    """
+    # A header can mention a person: in a file without a header, the first row counts as the header.
     imports = Import.objects.of(lead.organization).filter(pk__in=ids).order_by("pk").defer("file")
     for file_import in imports.select_for_update(no_key=True):
         if is_about := mentions.are_in_header(file_import):

@@ -20,14 +20,9 @@ AT_A_TIME = 1000  # ids in a statement
 
 @dataclass(frozen=True)
 class Rule:
-    """What erasing does with the rows of a table: it deletes them, or sets these columns, which may be none.
-
-    `harmless` are the other columns with values of their own: numbers, choices and the like.
-    """
-
     is_deleted: bool = False
-    values: dict[str, Any] = field(default_factory=dict)
-    harmless: frozenset[str] = frozenset()
+    values: dict[str, Any] = field(default_factory=dict)  # otherwise set in the rows
+    harmless: frozenset[str] = frozenset()  # other columns with values of their own: numbers, choices and the like
 
 
 _rules: dict[AnyModel, Rule] = {}
@@ -38,22 +33,17 @@ def delete_rows(*models: AnyModel) -> None:
 
 
 def empty_rows(model: AnyModel, values: dict[str, Any], harmless: Collection[str]) -> None:
-    """Let erasing set these columns in the rows of the table, and keep the harmless ones."""
     _rules[model] = Rule(values=values, harmless=frozenset(harmless))
 
 
 @cache
 def load_rules() -> dict[AnyModel, Rule]:
-    """Return the rule of each table, from the `privacy` modules of all apps."""
     autodiscover_modules("privacy")
     return _rules
 
 
 def relations_to(model: AnyModel) -> list[ForeignObjectRel]:
-    """Return the foreign keys that refer to the model, also those whose related name is hidden.
-
-    Tables that only join two others aren't among them: their rows go with either.
-    """
+    """Return the foreign keys to the model, without those of tables that only join two others and go with either."""
     relations = model._meta.get_fields(include_hidden=True)
     return [
         relation

@@ -15,7 +15,6 @@ MIN_DIGITS, MIN_LETTERS = 6, 3
 
 
 def forget_views(lead: Lead) -> None:
-    """Delete the organization's views that look for the lead by e-mail, a name or phone, or are named after it."""
     views = SavedView.objects.of(lead.organization)
     identity = identity_of(lead)
     views.filter(pk__in=[view.pk for view in views if is_about(view, identity)]).delete()

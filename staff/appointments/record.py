@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from appointments import services
 from appointments.models import Appointment
-from appointments.services import preview_cancellation, preview_move, preview_outcome
+from appointments.services import changes, preview
 from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import TouchPointType
 from organizations.actors import staff_actor
@@ -41,18 +41,18 @@ def is_cancelable(appointment: Appointment) -> bool:
 def move_question(appointment: Appointment) -> str:
     """Return the reschedule question. The recipients are the same for any time at which the call isn't over."""
     another_time = max(appointment.schedule_time, now()) + timedelta(days=1)
-    return describe(preview_move(appointment, another_time), appointment)
+    return describe(preview(appointment, changes.move, another_time), appointment)
 
 
 def cancellation_effects(appointment: Appointment) -> str:
-    return describe(preview_cancellation(appointment), appointment)
+    return describe(preview(appointment, changes.cancel), appointment)
 
 
 def suggestion_question(appointment: Appointment) -> str:
     analysis, outcome = suggested_outcome(appointment)
     if analysis is None or outcome is None:
         return ""
-    effects = describe(preview_outcome(appointment, outcome), appointment)
+    effects = describe(preview(appointment, changes.replace_outcome, outcome), appointment)
     return f"Suggested: {outcome} ({analysis.ai_confidence_score:.0%} sure). {analysis.ai_rationale} {effects}"
 
 
@@ -84,7 +84,7 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
     if (lead_status or next_step_at) and not may_change(request, appointment.lead):
         raise PermissionDenied
     organization, actor = appointment.organization, staff_actor(current_user(request))
-    effects = describe(preview_outcome(appointment, outcome), appointment)
+    effects = describe(preview(appointment, changes.replace_outcome, outcome), appointment)
     services.change_outcome(
         organization=organization,
         actor=actor,
@@ -113,7 +113,7 @@ def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeFo
 
     def question(appointment: Appointment) -> str:
         outcome = default_outcome(appointment, role)
-        return describe(preview_outcome(appointment, outcome), appointment) if outcome else ""
+        return describe(preview(appointment, changes.replace_outcome, outcome), appointment) if outcome else ""
 
     def is_offered(appointment: Appointment) -> bool:
         outcome = default_outcome(appointment, role)
@@ -170,7 +170,7 @@ accept_suggestion = object_action(
 )
 def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: RescheduleForm) -> str:
     to = form.cleaned_data["schedule_time"]
-    effects = describe(preview_move(appointment, to), appointment)
+    effects = describe(preview(appointment, changes.move, to), appointment)
     services.reschedule(
         organization=appointment.organization,
         actor=staff_actor(current_user(request)),

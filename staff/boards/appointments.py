@@ -3,7 +3,8 @@
 from django.urls import reverse
 
 from appointments.models import Appointment
-from appointments.services import change_outcome, preview_outcome
+from appointments.services import change_outcome, preview
+from appointments.services.changes import replace_outcome
 from organizations.actors import Actor
 from staff.appointments.record import is_cancelable
 from staff.appointments.record_forms import describe
@@ -35,5 +36,5 @@ class AppointmentBoard(BoardLayout):
         return reverse("admin:appointments_appointment_cancel", args=[row.pk]) if is_canceling else ""
 
     def confirmation_question(self, row: Appointment, status: Status) -> str:
-        audience = preview_outcome(row, status)
+        audience = preview(row, replace_outcome, status)
         return describe(audience, row) if audience.members or audience.slack else ""
