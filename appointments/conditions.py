@@ -84,10 +84,7 @@ def still_to_come(rows: QuerySet[Appointment], at: datetime) -> QuerySet[Appoint
 def without_outcome(
     rows: QuerySet[Appointment], booked_statuses: Collection[UUID], at: datetime
 ) -> QuerySet[Appointment]:
-    """Filter for appointments that have ended and still have one of `booked_statuses` (ids), or no outcome.
-
-    Runs a query to see whether there are few; their ids are the filter then.
-    """
+    """Filter for ended appointments with one of these statuses, or none. Runs a query, to see if there are few."""
     over = rows.filter(schedule_time__lt=at).alias(over_at=ENDS_AT).filter(over_at__lte=at)
     # PostgreSQL takes the share of past appointments among booked ones for that among all. Hundreds of thousands can be
     # booked for the future, so it would expect many here, and read all past ones to find a few. Each outcome alone has

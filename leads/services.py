@@ -254,10 +254,7 @@ def add_note(*, organization: Organization, actor: Actor, lead: Lead, text: str,
 
 @transaction.atomic
 def save_custom_field(*, organization: Organization, actor: Actor, field: CustomField) -> CustomField:
-    """Store a custom field and record the event. Locks the stored one; for a new one, the organization.
-
-    Raises Conflict if the organization has `MAX_CUSTOM_FIELDS` fields.
-    """
+    """Lock the stored one; for a new one the organization. Raises Conflict if it has `MAX_CUSTOM_FIELDS`."""
     rows = CustomField.objects.of(organization)
     if field._state.adding:
         limit, advice = MAX_CUSTOM_FIELDS, "Delete one that is no longer needed first."

@@ -197,10 +197,7 @@ def upsert_booked_lead(
 
 
 def resolve_members(organization: Organization, data: BookingData) -> dict[str, Membership]:
-    """Return the members that host, setter and triager e-mails name, by role.
-
-    Raises ValidationFailed for each e-mail that belongs to no active member.
-    """
+    """Return the members by role. Raises ValidationFailed for each e-mail that belongs to no active member."""
     emails = {"host": data.get("host_email"), "setter": data.get("setter_email"), "triager": data.get("triager_email")}
     members: dict[str, Membership] = {}
     errors: dict[str, list[str]] = {}

@@ -104,10 +104,7 @@ def change_outcome(
     status_id: UUID,
     lead_status_id: UUID | None = None,
 ) -> Appointment:
-    """Set an appointment's outcome as `edit_appointment` does, and the status of its lead if one is given.
-
-    Raises ValidationFailed if a status is unknown or not of its board. Locks the appointment, then its lead.
-    """
+    """Raise ValidationFailed if a status is unknown or not of its board. Locks the appointment, then its lead."""
     stored = edit_appointment(organization=organization, actor=actor, appointment=appointment, status_id=status_id)
     if lead_status_id:
         change_status(organization=organization, actor=actor, lead_id=stored.lead_id, status_id=lead_status_id)

@@ -18,10 +18,7 @@ MAX_EVENT_TYPES = 1000  # of an organization: bookings create them by name, also
 
 @transaction.atomic
 def save_event_type(*, organization: Organization, actor: Actor, event_type: EventType) -> EventType:
-    """Store an event type; a change is an event. Booked appointments keep their category.
-
-    Locks the stored one; for a new one the organization. Raises Conflict if it has `MAX_EVENT_TYPES`.
-    """
+    """Lock the stored one; for a new one the organization. Raises Conflict if it has `MAX_EVENT_TYPES`."""
     rows = EventType.objects.of(organization)
     if event_type._state.adding:
         limit, advice = MAX_EVENT_TYPES, "Delete one that no appointment uses first."

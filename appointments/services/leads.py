@@ -68,10 +68,7 @@ def set_next_step(
 
 @atomic_with_retry
 def finish_next_step(*, organization: Organization, actor: Actor, lead_id: UUID) -> Lead:
-    """Mark the lead's next step as done; if it was the touch point, the next appointment becomes that.
-
-    Records one event. Raises ValidationFailed if there is no such lead. Locks the lead.
-    """
+    """Mark the next step as done. Raises ValidationFailed if there is no such lead. Locks the lead."""
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
     if (lead.next_touch_point_at, lead.next_touch_point_type) == (lead.next_step_at, lead.next_step_type):
         lead.next_touch_point_at = lead.next_touch_point_type = None
@@ -82,10 +79,7 @@ def finish_next_step(*, organization: Organization, actor: Actor, lead_id: UUID)
 
 @atomic_with_retry
 def refresh_touch_points(*, organization: Organization) -> int:
-    """Recompute up to `BATCH` touch points that have passed; return their number.
-
-    Locks the leads and skips locked ones, so several may run at once.
-    """
+    """Recompute up to `BATCH` passed touch points; return their number. Skips locked leads, so several may run."""
     passed = Lead.objects.of(organization).filter(next_touch_point_at__lte=now()).order_by("next_touch_point_at")
     leads = passed.select_for_update(skip_locked=True, no_key=True)[:BATCH]
     for lead in leads:

@@ -32,15 +32,12 @@ Named = TypeVar("Named", Status, Membership)
 
 @dataclass(frozen=True)
 class Column:
-    """A field that a column of a file can be read as. `read` raises ValueError; without it, the field is a time.
-
-    Of several columns that mean the field, the one is chosen whose name comes first in `synonyms`.
-    """
+    """A field that a column of a file can be read as. `read` raises ValueError; without it, the field is a time."""
 
     name: str
     label: str
     read: Callable[[str], Any] | None
-    synonyms: tuple[str, ...] = ()
+    synonyms: tuple[str, ...] = ()  # if several columns of the file mean the field, the first of these is chosen
     is_required: bool = False
 
 

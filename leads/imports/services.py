@@ -45,10 +45,7 @@ def add_import(
     time_zone: str,
     id: UUID | None = None,
 ) -> Import:
-    """Store an uploaded file, which a worker reads, with `id` if given. Locks the organization.
-
-    Raises Conflict if it has `MAX_OPEN` open imports, or its imports would store more than `MAX_STORED` characters.
-    """
+    """Raise Conflict at `MAX_OPEN` open imports, or at `MAX_STORED` characters stored. Locks the organization."""
     rows, advice = Import.objects.of(organization).filter(state__in=OPEN), "Finish or cancel one first."
     check_limit(organization=organization, rows=rows, limit=MAX_OPEN, name="open imports", advice=advice)
     if stored_size(organization) + len(content) > MAX_STORED:
@@ -68,11 +65,7 @@ def stored_size(organization: Organization) -> int:
 
 @transaction.atomic
 def choose_columns(*, file_import: Import, mapping: Sequence[str], sends_invitations: bool = False) -> None:
-    """Store the column mapping and start the check. Locks the import.
-
-    Raises ValidationFailed for a missing, unknown or repeated column; Conflict unless the import waits for its columns
-    or its start.
-    """
+    """Start the check. Raises ValidationFailed for wrong columns, Conflict in another state. Locks the import."""
     stored = lock(file_import, ImportState.MAPPING, ImportState.CHECKED)
     names = [name for name in mapping if name]
     importer = IMPORTERS[stored.kind](stored)

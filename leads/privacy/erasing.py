@@ -174,10 +174,7 @@ def finish(erasure: Erasure) -> None:
 
 @atomic_with_retry
 def erase_lead(*, organization: Organization, actor: Actor, lead_id: UUID) -> None:
-    """Erase all personal data of a lead in one transaction (interface.md, L20), for scripts: it may take long.
-
-    Erasing again erases what has been added since. Raises ValidationFailed if the organization has no such lead.
-    """
+    """Erase a lead in one transaction, for scripts: it may take long. Raises ValidationFailed if there is none."""
     lead: Lead | None = Lead.objects.of(organization).filter(pk=lead_id).first()
     if lead:
         lead.organization = organization
