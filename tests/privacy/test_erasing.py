@@ -431,7 +431,7 @@ def test_the_page_leads_to_the_upcoming_appointments_which_are_not_canceled(lead
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_export_delays_nobodys_events(lead: Lead, owner: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_does_not_delay_the_event_feed(lead: Lead, owner: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     transaction_ids = []
 
     def export_and_look(lead: Lead, file: IO[bytes]) -> None:
