@@ -103,11 +103,13 @@ def choose_recipient(reset: PasswordReset) -> User | None:
     if user is None or reset.user_id == user.pk:  # a retry: it has counted since its first attempt
         return user
     an_hour_ago = now() - timedelta(hours=1)
-    recent = PasswordReset.objects.filter(user=user, created_at__gt=an_hour_ago)
-    ends = SecurityEvent.objects.filter(user=user, kind__in=ENDS_OF_LINKS, created_at__gt=an_hour_ago)
+    recent = SecurityEvent.objects.filter(user=user, created_at__gt=an_hour_ago)
+    ends = recent.filter(kind__in=ENDS_OF_LINKS)
     ended_at = ends.aggregate(latest=Max("created_at", default=an_hour_ago))["latest"]
-    limit = MAX_WORKING_LINKS if recent.count() < LINKS_PER_HOUR else 1
-    if recent.filter(created_at__gt=ended_at).count() >= limit:
+    # By the time of the link, not of the request, which may have waited for a worker since before a sign-in.
+    links = recent.filter(kind=SecurityEventKind.PASSWORD_RESET_REQUESTED)
+    limit = MAX_WORKING_LINKS if links.count() < LINKS_PER_HOUR else 1
+    if links.filter(created_at__gt=ended_at).count() >= limit:
         return None
     PasswordReset.objects.filter(pk=reset.pk).update(user=user)
     record_security_event(SecurityEventKind.PASSWORD_RESET_REQUESTED, user=user)

@@ -905,6 +905,17 @@ def test_after_twelve_links_within_an_hour_an_account_gets_one_at_a_time(world: 
     assert choose_password(links_mailed_to("mia@acme.example")[-1]).status_code == 302
 
 
+def test_requests_that_waited_while_the_person_signed_in_count_when_they_are_mailed(world: World) -> None:
+    make_member(world.acme, "mia@acme.example")
+    for _ in range(8):
+        request_reset("mia@acme.example")
+    sign_in("mia@acme.example", OLD_PASSWORD)
+
+    deliver_mail()
+
+    assert len(links_mailed_to("mia@acme.example")) == 3
+
+
 def test_a_link_whose_first_attempt_failed_is_mailed_although_others_were_asked_for(
     world: World, settings: Any
 ) -> None:
