@@ -26,6 +26,6 @@ def network_of(address: str) -> str:
     """Return the /24 (IPv4) or /48 (IPv6) that a client's address is in: providers give a customer up to a /48."""
     try:
         network = ipaddress.ip_network(address)
+        return str(network.supernet(new_prefix=24 if network.version == 4 else 48))
     except ValueError:
         return address
-    return str(network.supernet(new_prefix=24 if network.version == 4 else 48))

@@ -11,7 +11,9 @@ import orjson
 from django.conf import settings
 from granian.rsgi import HTTPProtocol
 
+from foundation.api.client_address import network_of
 from foundation.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
+from foundation.api.request_owner import ORGANIZATION, PERSON
 from foundation.metrics.definitions import LIMITS_EXCEEDED
 from pipeline_backend.web import turns
 from pipeline_backend.web.requests import Headers, Refusal, Request
@@ -103,28 +105,36 @@ class ResponseFiles:
             if size <= RESPONSE_MEMORY:
                 request.protocol.response_bytes(request.status, headers, file.read())
                 return
-            if not self.add(file.fileno(), request.turn.group, size):
+            # Open as long as it counts: `file` is closed at the end of the block, and Granian opens its own later.
+            descriptor = os.dup(file.fileno())
+            if not self.add(descriptor, owner_of(request), size):
+                os.close(descriptor)
                 LIMITS_EXCEEDED.labels("large-responses").inc()
                 request.status = 503
                 refuse(request, TOO_MANY_FILES if request.is_api else TOO_MANY_FILES_OF_PAGES)
                 return
-            descriptor = os.dup(file.fileno())
-        request.protocol.response_file(request.status, headers, f"/dev/fd/{descriptor}")
         request.loop.call_soon_threadsafe(request.loop.call_later, FILE_SECONDS, os.close, descriptor)
+        request.protocol.response_file(request.status, headers, f"/dev/fd/{descriptor}")
 
     def add(self, descriptor: int, group: str, size: int) -> bool:
         """Count a file. Return False, and don't count it, if the group's other files leave no room for it."""
         # Granian doesn't say when a response has ended. It closes its descriptor then, as when the client goes away.
         stat = os.fstat(descriptor)
         new = stat.st_dev, stat.st_ino  # perhaps those of a file that was closed meanwhile
-        still_open = set(open_files()) - {new}
         with self.lock:
+            still_open = set(open_files()) - {new}
             self.sizes = {file: owner for file, owner in self.sizes.items() if file in still_open}
             used = sum(of_file for other, of_file in self.sizes.values() if other == group)
             if used and used + size > settings.RESPONSES_LIMIT_PER_GROUP:
                 return False
             self.sizes[new] = (group, size)
             return True
+
+
+def owner_of(request: Request) -> str:
+    """Return whom a response's file counts for: the organization or person that a thread has found, or the network."""
+    owners = (request.environ.get(name) for name in (ORGANIZATION, PERSON))
+    return next(filter(None, owners), network_of(request.client))
 
 
 def open_files() -> Iterator[tuple[int, int]]:
