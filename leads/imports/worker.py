@@ -278,6 +278,8 @@ def import_rows(file_import: Import, turn: Turn) -> None:
             for _ in range(size):
                 is_going = is_going and import_alone(file_import, importer, actor) > 0
                 turn.extend()
+                if turn.is_over:
+                    break
         turn.extend()
         is_going = is_going and not turn.is_over
 
