@@ -32,7 +32,8 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
 def needs_notification(change: Kind, appointment: Appointment) -> bool:
     """Return whether anyone is notified about a change of the appointment, which holds its new values.
 
-    If it is canceled or a scheduler manages it, booking again and other people, link or event type notify no one.
+    No one is if the call is over. If it is canceled or a scheduler manages it, booking again and other people, link or
+    event type notify no one.
     """
     if appointment.is_over:
         return False

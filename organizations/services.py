@@ -28,7 +28,7 @@ BATCHES_PER_RUN = 20
 def for_each_organization(
     action: Callable[..., object], organizations: QuerySet[Organization], most_calls: int = 1
 ) -> None:
-    """Call `action(organization=...)` for each, again until it returns 0 or `most_calls` is reached.
+    """Call `action(organization=...)` for each, again until it returns nothing or `most_calls` is reached.
 
     Raises errors at the end; at once if the database is unreachable.
     """
@@ -69,7 +69,10 @@ def issue_key(
     created_by: User | None = None,
     id: UUID | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key; return it and its text, not stored. Locks the organization. Raises Conflict at `MAX_API_KEYS`."""
+    """Create a key, with all scopes by default; return it and its text, which isn't stored.
+
+    Locks the organization. Raises Conflict at `MAX_API_KEYS`.
+    """
     active = ApiKey.objects.of(organization).exclude(expires_at__lte=now()).filter(revoked_at=None)
     advice, limit = "Revoke one that is no longer needed first.", MAX_API_KEYS
     check_limit(organization=organization, rows=active, limit=limit, name="active API keys", advice=advice)
@@ -90,7 +93,10 @@ def issue_key(
 
 @transaction.atomic
 def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> tuple[ApiKey, str]:
-    """Issue a like key; this one expires after the overlap. Locks key and organization. Raises Conflict if not live."""
+    """Issue a key like this one, which expires after the overlap; return it and its text.
+
+    Locks the key and the organization. Raises Conflict if the key isn't live, or at `MAX_API_KEYS`.
+    """
     key = ApiKey.objects.of(key.organization).select_for_update().get(pk=key.pk)
     if not key.is_live:
         raise Conflict

@@ -28,7 +28,7 @@ class Audience:
 def preview(appointment: Appointment, change: Callable[..., None], *values: datetime | Status) -> Audience:
     """Return the recipients of `change(appointment, *values)`: `cancel`, `move` or `replace_outcome`."""
     changed, members = copy(appointment), defaultdict[Kind, list[Membership]](list)
-    if appointment.outcome not in values:
+    if appointment.outcome not in values:  # the outcome that it has already is no change
         change(changed, *values)
     topic, kind, _ = effects_of(changed, appointment.outcome)
     rows = build_participant_notifications(kind, changed) if kind and needs_notification(kind, changed) else []

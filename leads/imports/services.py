@@ -104,7 +104,7 @@ def cancel_import(*, file_import: Import, reason: str = "") -> None:
 
 @transaction.atomic
 def discard_rows(*, file_import: Import) -> None:
-    """Delete the refused rows. Raises Conflict unless the import is done. Locks it."""
+    """Delete the refused rows; repeating it is safe. Raises Conflict unless the import is done. Locks it."""
     stored = lock(file_import, ImportState.DONE)
     if stored.shows_rows:
         stored.rows_until = now()

@@ -12,7 +12,7 @@ from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models.users import EmailQuerySet, User
 
 
-# The order is that of `permissions.ROLE_ORDER`, from most to least.
+# From most to least: `permissions.ROLE_ORDER`, which decides who may assign which role, is this order reversed.
 class MemberRole(models.TextChoices):
     OWNER = "OWNER", "Owner"
     MANAGER = "MANAGER", "Manager"

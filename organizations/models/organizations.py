@@ -53,7 +53,10 @@ class Organization(models.Model):
 
 
 class RowCount(TenantModel):
-    """The rows of a table, kept exact by triggers. In shards, so that concurrent writers rarely lock the same row."""
+    """The number of an organization's rows in a table, in shards, so that concurrent writers rarely lock the same row.
+
+    Triggers keep their sum exact.
+    """
 
     id = None  # type: ignore[assignment]  # a number, which the database sets
     # CASCADE, unlike other tenant rows: counts alone must not keep an organization from being deleted.
