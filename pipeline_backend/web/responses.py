@@ -132,7 +132,7 @@ class ResponseFiles:
 
 
 def owner_of(request: Request) -> str:
-    """Return whom a response's file counts for: the organization or person that a thread has found, or the network."""
+    """Return the organization or person that a thread has found for the request, or else the client's network."""
     owners = (request.environ.get(name) for name in (ORGANIZATION, PERSON))
     return next(filter(None, owners), network_of(request.client))
 

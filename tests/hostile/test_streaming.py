@@ -96,7 +96,7 @@ def begin(stack: Stack, clients: ExitStack, chunks: int, address: str = "127.0.0
 
 
 def test_large_responses_to_clients_that_do_not_read_are_not_held_in_memory(stack: Stack):
-    """40 of 5 MB, each of which a view has in memory as a whole."""
+    """40 clients, each with a response of 5 MB that a view has made as a whole."""
     with closing(request_stream(stack, "chunks=500", path="/whole")) as connection:
         read_all(connection)
     memory = worker_memory(stack)
