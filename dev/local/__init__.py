@@ -11,8 +11,9 @@ Constraints:
 5. It works for root (a container) and on macOS, as far as the system allows.
 6. Whatever goes wrong is one sentence that says what to do.
 
-`run` is `make run`, with `process_group` and `banner`. `ephemeral` is `make test`, with `template`. Both use `embedded`
-(PostgreSQL and Redis), `as_root` (5), `environment`, `processes` (2, 3) and `files`. `attach` is for manage.py.
+`run` is `make run`, with `process_group`, `terminal` and `banner`. `ephemeral` is `make test`, with `template`. Both
+use `embedded` (PostgreSQL and Redis), `server`, `as_root` (5), `environment`, `processes` (2, 3) and `files`. `attach`
+is for manage.py.
 """
 
 MIGRATED = "All migrations are applied."  # what the command `demo --migrate` prints before it loads data

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from dev.local import StartupError, ephemeral, run
+from dev.local import StartupError, ephemeral
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -11,14 +11,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def main(arguments: list[str]) -> int:
     try:
         match arguments:
-            case ["run"]:
-                return run.run(ROOT)
             case ["test", *pytest_arguments]:
                 return ephemeral.run([sys.executable, "-m", "pytest", *pytest_arguments], migrated=ROOT)
             case ["with-servers", *command] if command:
                 return ephemeral.run(command)
-            case ["clean"]:
-                return run.clean(ROOT)
+            case ["run" | "clean"]:
+                from dev.local import run  # noqa: PLC0415 - slow, and not needed for tests
+
+                return run.run(ROOT) if arguments == ["run"] else run.clean(ROOT)
     except StartupError as error:
         print(error, file=sys.stderr)
         return 1

@@ -5,10 +5,8 @@ import json
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from dev.local import StartupError, files
-from dev.local.embedded import Server
+from dev.local.server import Server
 
 BANNER = """
 ------------------------------------------------------------------------------
@@ -44,11 +42,8 @@ curl '{base_url}/api/external/appointments?limit=1' -H 'x-api-key: {api_key}'
 
 
 def render_banner(base_url: str, data: Path, servers: Sequence[Server]) -> str:
-    """Return the URLs, the demo's credentials, two commands to paste, and where the data of the servers is.
-
-    Raises StartupError if the demo's file lacks any of them.
-    """
-    demo = json.loads(files.read_if_exists(data / "demo.json") or "{}")
+    """Return the URLs, the demo's credentials, two commands to paste, and where the data of the servers is."""
+    demo = json.loads((data / "demo.json").read_text())
     today = datetime.datetime.now(datetime.UTC).date()
     booking = {
         # A new reference for each run: the database still has the appointments of earlier ones.
@@ -60,15 +55,5 @@ def render_banner(base_url: str, data: Path, servers: Sequence[Server]) -> str:
     }
     elsewhere = [server for server in servers if server.data_dir != server.directory]
     places = [f"  {server.name}'s in {server.data_dir} (it refuses to run as root)" for server in elsewhere]
-    try:
-        values = {
-            **demo,
-            "base_url": base_url,
-            "admin_url": base_url + urlsplit(demo["admin_url"]).path,  # the file may be of a run on another port
-            "data": data,
-            "booking": json.dumps(booking),
-            "places": ",\n".join([str(data), *places]),
-        }
-        return BANNER.format_map(values)
-    except KeyError as missing:
-        raise StartupError(f"{data / 'demo.json'} lacks {missing}; run make clean, then make run") from None
+    values = {"data": data, "booking": json.dumps(booking), "places": ",\n".join([str(data), *places])}
+    return BANNER.format_map({**demo, **values, "base_url": base_url})

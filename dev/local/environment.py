@@ -10,7 +10,8 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from dev.local import StartupError, files
-from dev.local.embedded import Postgres, Redis, Server
+from dev.local.embedded import Postgres, Redis
+from dev.local.server import Server
 
 # Each server's directory and class, by the variable with its URL.
 SERVERS: dict[str, tuple[str, type[Server]]] = {"DATABASE_URL": ("postgres", Postgres), "REDIS_URL": ("redis", Redis)}
@@ -99,7 +100,7 @@ def start_servers(
                 server.template = template
             started.append(server)
             # Registered before the start, which can fail half-way.
-            stack.callback(server.remove if ephemeral else server.stop)
+            stack.callback(server.stop)
             url = server.start()
         urls[variable] = url
     return urls, started
@@ -108,21 +109,18 @@ def start_servers(
 def check_external_servers() -> None:
     """Raise StartupError if a server whose URL is in the environment doesn't answer."""
     for variable, check in {"DATABASE_URL": check_postgres, "REDIS_URL": check_redis}.items():
-        url = os.environ.get(variable)
-        if not url:
-            continue
-        try:
-            check(url)
-        except ValueError:
-            raise StartupError(f"{variable} is not a valid server URL") from None
-        except Exception as error:
-            reason, password = str(error).strip().split("\n")[0], urlsplit(url).password
-            detail = "" if password and password in reason else f": {reason}"
-            raise StartupError(f"The server in {variable} does not answer{detail}") from None
+        if url := os.environ.get(variable):
+            try:
+                check(url)
+            except ValueError:
+                raise StartupError(f"{variable} is not a valid server URL") from None
+            except Exception as error:
+                reason, password = str(error).strip().split("\n")[0], urlsplit(url).password
+                detail = "" if password and password in reason else f": {reason}"
+                raise StartupError(f"The server in {variable} does not answer{detail}") from None
 
 
 def check_postgres(url: str) -> None:
-    """Raise ValueError if the URL is invalid, or psycopg's error if there is no answer."""
     import psycopg  # noqa: PLC0415 - slow, and needed only if a URL is given
 
     parsed = urlsplit(url)
@@ -137,7 +135,6 @@ def check_postgres(url: str) -> None:
 
 
 def check_redis(url: str) -> None:
-    """Raise ValueError if the URL is invalid, or the client's error if there is no answer."""
     import redis  # noqa: PLC0415 - slow, and needed only if a URL is given
 
     redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=5).ping()

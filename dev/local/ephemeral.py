@@ -38,11 +38,12 @@ def run(command: Sequence[str], *, migrated: Path | None = None) -> int:
     with ExitStack() as stack:
         environment.check_external_servers()
         remove_leftovers()
-        directory = create_directory(stack)
-        # Includes the servers that the command itself has started with `start_more`.
-        stack.callback(remove_servers, directory)
-        variables = environment.for_tests()
-        variables |= start_servers(directory, stack, migrated, os.environ)
+        directory = Path(tempfile.mkdtemp(prefix=PREFIX))
+        stack.callback(remove, directory)
+        # Renamed only once it is locked: otherwise `remove_leftovers` of another run could lock it first.
+        files.lock(directory / "lock.new")
+        (directory / "lock.new").rename(directory / "lock")
+        variables = environment.for_tests() | start_servers(directory, stack, migrated, os.environ)
         if migrated is not None:
             started = [name for name in environment.SERVERS if not os.environ.get(name)]
             variables |= {DIRECTORY: str(directory), STARTED: " ".join(started)}
@@ -78,32 +79,20 @@ def has_terminal() -> bool:
         return False
 
 
-def create_directory(stack: ExitStack) -> Path:
-    """Create a temporary directory with a lock that shows that it is in use; `stack` removes it."""
-    directory = Path(tempfile.mkdtemp(prefix=PREFIX))
-    stack.callback(shutil.rmtree, directory, ignore_errors=True)
-    files.lock(directory / "lock.new")
-    # Renamed only once it is locked: otherwise `remove_leftovers` of another run could lock it first.
-    (directory / "lock.new").rename(directory / "lock")
-    return directory
-
-
 def remove_leftovers() -> None:
     for lock in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/lock"):
         directory = lock.parent
         # Other users can create files in the temporary directory, too.
-        if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
-            continue
-        descriptor = files.lock(lock)
-        if descriptor is None:
-            continue  # a run that is still alive
-        remove_servers(directory)
-        shutil.rmtree(directory, ignore_errors=True)
-        os.close(descriptor)
+        if not directory.is_symlink() and directory.stat().st_uid == os.geteuid():
+            descriptor = files.lock(lock)
+            if descriptor is not None:  # otherwise the run is still alive
+                remove(directory)
+                os.close(descriptor)
 
 
-def remove_servers(directory: Path) -> None:
-    """Stop and remove the servers in this directory and in its subdirectories."""
+def remove(directory: Path) -> None:
+    """Stop the servers of a run, also those of `start_more`, and delete everything."""
     for name, kind in environment.SERVERS.values():
         for path in (directory / name, *directory.glob(f"*/{name}")):
             kind(path, ephemeral=True).remove()
+    shutil.rmtree(directory, ignore_errors=True)

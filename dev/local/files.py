@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import secrets
 from pathlib import Path
 
 
@@ -14,14 +13,6 @@ def read_if_exists(path: Path) -> str | None:
         return None
 
 
-def get_or_create_password(path: Path) -> str:
-    """Return the password in the file; generate one the first time."""
-    password = read_if_exists(path) or secrets.token_hex(24)
-    # Also written if it exists, so that its mode is right.
-    write_private(path, password)
-    return password
-
-
 def write_private(path: Path, text: str) -> None:
     """Write a file that only its owner can read, completely or not at all."""
     draft = path.with_name(path.name + ".new")
@@ -30,11 +21,6 @@ def write_private(path: Path, text: str) -> None:
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
     draft.replace(path)
-
-
-def last_lines(path: Path) -> str:
-    """Return the last eight lines, or "" if the file can't be read."""
-    return "\n".join((read_if_exists(path) or "").split("\n")[-8:])
 
 
 def lock(path: Path) -> int | None:

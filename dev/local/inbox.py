@@ -20,21 +20,17 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+from dev.local import files
 from foundation.db.timestamps import isoformat_z, now
 from organizations.isolation import bypass_rls
 from webhooks.models import Endpoint
 
 PAGE_SIZE = 25
+WEBHOOKS = ".data/webhooks.jsonl"  # one a line, the newest last
 # Addresses that only this computer can connect from, also as a socket for both IPv6 and IPv4 reports them.
 LOOPBACK = re.compile(r"(::ffff:)?127(\.\d+){3}|::1", re.ASCII)
 # Django's file backend writes this after each e-mail.
 EMAIL_SEPARATOR = b"\n" + b"-" * 79 + b"\n"
-
-
-def inbox_dir() -> Path:
-    path: Path = settings.ROOT / ".data" / "inbox"
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return path
 
 
 def local_only(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -58,17 +54,13 @@ def receive(request: HttpRequest) -> HttpResponse:
     """Store a webhook with a valid signature and return 204; otherwise return 401."""
     # The URL doesn't name an organization, so the secrets of all endpoints with this URL are tried.
     with bypass_rls():
-        secrets = [
-            secret
-            for endpoint in Endpoint.unscoped.filter(url=request.build_absolute_uri())
-            for secret in endpoint.signing_secrets()
-        ]
+        endpoints = Endpoint.unscoped.filter(url=request.build_absolute_uri())
+        secrets = [secret for endpoint in endpoints for secret in endpoint.signing_secrets()]
     if not any(has_valid_signature(request, secret) for secret in secrets):
         return HttpResponse(status=401)
-    webhook_id = request.headers["webhook-id"]
-    received = {"id": webhook_id, "received_at": isoformat_z(now()), "body": json.loads(request.body)}
-    # Only the last part of the id, so that it can't point outside of the directory.
-    (inbox_dir() / f"{Path(webhook_id).name}.json").write_text(json.dumps(received, indent=2))
+    received = {"received_at": isoformat_z(now()), "body": json.loads(request.body)}
+    with (settings.ROOT / WEBHOOKS).open("a") as file:
+        file.write(json.dumps(received) + "\n")
     return HttpResponse(status=204)
 
 
@@ -86,23 +78,18 @@ def show_inbox(request: HttpRequest) -> HttpResponse:
     return render(request, "local/inbox.html", {"webhooks": received_webhooks(), "emails": sent_emails()})
 
 
-def newest_files(directory: Path, pattern: str) -> list[Path]:
-    files = directory.glob(pattern) if directory.is_dir() else []
-    return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:PAGE_SIZE]
-
-
 def received_webhooks() -> list[dict[str, str]]:
-    webhooks = [json.loads(file.read_text()) for file in newest_files(inbox_dir(), "*.json")]
+    lines = (files.read_if_exists(settings.ROOT / WEBHOOKS) or "").splitlines()[-PAGE_SIZE:]
+    webhooks = [json.loads(line) for line in reversed(lines)]
     return [{**each, "type": each["body"]["type"], "body": json.dumps(each["body"], indent=2)} for each in webhooks]
 
 
 def sent_emails() -> list[dict[str, str]]:
-    directory = getattr(settings, "EMAIL_FILE_PATH", None)
-    if not directory:
-        return []
+    directory = getattr(settings, "EMAIL_FILE_PATH", None)  # other mail backends have no files
     # A file has the e-mails of one mail connection, the oldest first.
-    emails = [sent for file in newest_files(Path(directory), "*.log") for sent in reversed(list(read_emails(file)))]
-    return emails[:PAGE_SIZE]
+    logs = Path(directory).glob("*.log") if directory else []
+    newest = sorted(logs, key=lambda log: log.stat().st_mtime, reverse=True)[:PAGE_SIZE]
+    return [sent for log in newest for sent in reversed(list(read_emails(log)))][:PAGE_SIZE]
 
 
 def read_emails(file: Path) -> Iterator[dict[str, str]]:

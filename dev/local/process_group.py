@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,23 +15,29 @@ import psutil
 
 from dev.local import processes
 
-# Everything that a run starts inherits this variable, with the directory of its data: so processes of a killed run are
-# found.
+# Everything that a run starts inherits this variable with its data's directory, by which the next run finds leftovers.
 MARK = "PIPELINE_LOCAL_RUN"
 STOP_TIMEOUT = 25  # seconds; a worker may finish its current task
-LEFTOVER_STOP_TIMEOUT = 10
+MAX_EXITS = 3  # a process that exits this often within EXITS_SECONDS is not restarted: it would exit again
+EXITS_SECONDS = 30
 COLORS = ["36", "33", "35", "32", "34"]
 
 
 class ManagedProcess:
-    """A child process that leads a process group of its own."""
+    """A child process that leads a process group of its own. Its output goes to `on_line`, line by line."""
 
     def __init__(
-        self, name: str, command: Sequence[str], process: "subprocess.Popen[bytes]", on_line: Callable[[str], None]
+        self, name: str, command: Sequence[str], options: Mapping[str, Any], on_line: Callable[[str], None]
     ) -> None:
-        self.name, self.command, self.process, self.on_line = name, command, process, on_line
+        self.name, self.command, self.options, self.on_line = name, command, options, on_line
+        self.exits: deque[float] = deque(maxlen=MAX_EXITS)  # the times of the latest ones
+        self.start()
+
+    def start(self) -> None:
+        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        self.process = processes.start(self.command, **pipes, **self.options)
         # A thread reads the output, so that the process never waits for us.
-        self.reader = Thread(target=self._read_output, args=[process.stdout], daemon=True)
+        self.reader = Thread(target=self._read_output, args=[self.process.stdout], daemon=True)
         self.reader.start()
 
     def _read_output(self, output: Iterable[bytes]) -> None:
@@ -69,43 +76,28 @@ class ProcessGroup:
     def __init__(
         self, root: Path, environment: Mapping[str, str], print_line: Callable[[str], None], data: Path
     ) -> None:
-        self.root, self.print_line, self.environment = root, print_line, {**environment, MARK: str(data)}
+        self.options = {"cwd": root, "env": {**environment, MARK: str(data)}}
+        self.print_line = print_line
         self.running: list[ManagedProcess] = []
         self.is_colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
     def start(self, name: str, command: Sequence[str], on_line: Callable[[str], None] | None = None) -> ManagedProcess:
         """Start a process, as the last one. Its lines go to `on_line`, or are printed with its name in front."""
-        child = self._launch(name, command, on_line or self._line_printer(name))
-        self.running.append(child)
-        return child
-
-    def restart(self, child: ManagedProcess) -> None:
-        """Kill what is left of an exited process's group, and start its command again, in its place in the order."""
-        child.stop()
-        self.running[self.running.index(child)] = self._launch(child.name, child.command, child.on_line)
-
-    def _launch(self, name: str, command: Sequence[str], on_line: Callable[[str], None]) -> ManagedProcess:
-        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        process = processes.start(command, cwd=self.root, env=self.environment, **pipes)
-        return ManagedProcess(name, command, process, on_line)
-
-    def _line_printer(self, name: str) -> Callable[[str], None]:
         label = f"{name:<7} |"
         if self.is_colored:
             label = f"\033[{COLORS[len(self.running) % len(COLORS)]}m{label}\033[0m"
-        return lambda line: self.print_line(f"{label} {line}")
+        on_line = on_line or (lambda line: self.print_line(f"{label} {line}"))
+        self.running.append(ManagedProcess(name, command, self.options, on_line))
+        return self.running[-1]
 
     def first_exited(self) -> ManagedProcess | None:
         return next((child for child in self.running if child.has_exited()), None)
 
-    def stop(self, child: ManagedProcess) -> None:
-        child.stop()
-        self.running.remove(child)
-
     def stop_all(self) -> None:
         """Stop the processes one after the other, in the order in which they were started."""
         while self.running:
-            self.stop(self.running[0])
+            self.running[0].stop()
+            del self.running[0]
 
     def kill_all(self) -> None:
         for child in self.running:
@@ -114,4 +106,4 @@ class ProcessGroup:
 
 def stop_leftovers(data: Path) -> None:
     leftovers = processes.find(lambda process: process.environ().get(MARK) == str(data) and process.pid != os.getpid())
-    processes.stop(leftovers, (signal.SIGTERM, LEFTOVER_STOP_TIMEOUT), (signal.SIGKILL, 5))
+    processes.stop(leftovers, (signal.SIGTERM, STOP_TIMEOUT), (signal.SIGKILL, 5))

@@ -1,116 +1,50 @@
 """`make run`: the whole application on this computer, from the first check to the last process stopped."""
 
-import itertools
 import os
 import shutil
-import signal
 import socket
 import sys
 import time
-from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import NamedTuple
 
 from dev.local import MIGRATED, StartupError, banner, environment, files, processes, template
-from dev.local.embedded import Server
-from dev.local.process_group import ManagedProcess, ProcessGroup, stop_leftovers
+from dev.local.process_group import EXITS_SECONDS, MAX_EXITS, ProcessGroup, stop_leftovers
+from dev.local.server import Server
+from dev.local.terminal import ShutdownRequested, Terminal
 
 START_TIMEOUT = 60  # seconds until the web server's first response
 EVERYTHING_STOPPED = "everything was stopped"
-# A process that exits this often within this time is not restarted again, because it would exit again.
-MAX_EXITS = 3
-EXITS_SECONDS = 30
+# The command that prepares the database, which ends, then the others in the order in which they are stopped.
+Commands = Mapping[str, Sequence[str]]
 
 
-class Plan(NamedTuple):
-    """The commands of a run: one that ends, then the long-running ones in the order in which they are stopped."""
-
-    prepare: Sequence[str]  # prints MIGRATED between its two parts, migrations and demo data
-    processes: dict[str, Sequence[str]]
-
-
-def application_plan(port: int, data: Path) -> Plan:
+def application_commands(port: int, data: Path) -> Commands:
     """Return the commands of the real application; tests use stubs instead."""
-    celery = "celery --quiet -A pipeline_backend.celery"
+    celery = [sys.executable, "-m", "celery", "--quiet", "-A", "pipeline_backend.celery"]
     pool = "--pool threads --concurrency 4 -n local@%h --without-gossip --without-mingle"
-    modules = {
-        # At its level "info" granian says when it replaces one of its processes.
-        "web": [f"pipeline_backend.web --port {port} --workers-kill-timeout 10 --log-level info"],
-        "beat": [f"{celery} beat --loglevel warning --pidfile= --schedule", str(data / "celerybeat-schedule")],
-        "worker": [f"{celery} worker --loglevel info {pool}"],
-    }
-    return Plan(
-        # One process for both, because a new one would need a second to import the application.
-        prepare=[sys.executable, "manage.py", "demo", "--migrate", "--facts", str(data / "demo.json")],
+    # At its level "info" granian says when it replaces one of its processes.
+    web = f"pipeline_backend.web --port {port} --workers-kill-timeout 10 --log-level info"
+    schedule = ["--pidfile=", "--schedule", str(data / "celerybeat-schedule")]
+    return {
+        # Prints MIGRATED between its two parts. One process, because another would need a second to import everything.
+        "prepare": [sys.executable, "manage.py", "demo", "--migrate", "--facts", str(data / "demo.json")],
         # Web first, so that no request is accepted any more; the worker last, so that it gets all jobs.
-        processes={name: [sys.executable, "-m", *text.split(), *path] for name, (text, *path) in modules.items()},
-    )
+        "web": [sys.executable, "-m", *web.split()],
+        "beat": [*celery, "beat", "--loglevel", "warning", *schedule],
+        "worker": [*celery, "worker", "--loglevel", "info", *pool.split()],
+    }
 
 
-class ShutdownRequested(Exception):
-    """Someone has asked the run to stop."""
-
-
-class Terminal:
-    """The terminal that started the run: it gets the output and sends Ctrl-C, SIGTERM or SIGHUP."""
-
-    def __init__(self) -> None:
-        self.shutdown_requested_at: float | None = None
-        self.kill_functions: list[Callable[[], None]] = []
-        self.phases = [("", time.monotonic())]  # the parts of the start that have ended, and when
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # Under nohup SIGHUP is ignored, and must stay so: the run then continues when the terminal is closed.
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-                signal.signal(number, self.on_signal)
-
-    def on_signal(self, number: int, _frame: object) -> None:
-        """Record the first request to stop; kill everything at a second Ctrl-C."""
-        now = time.monotonic()
-        if self.shutdown_requested_at is None:
-            self.shutdown_requested_at = now
-        # A single Ctrl-C may arrive twice: from the terminal, and passed on by make.
-        elif number == signal.SIGINT and now - self.shutdown_requested_at > 0.5:
-            for kill in self.kill_functions:
-                kill()
-            os._exit(1)
-
-    def print_line(self, line: str) -> None:
-        """Print a line; shut down if the terminal is gone."""
-        try:
-            # One write, because several threads print.
-            sys.stdout.write(f"{line}\n")
-            sys.stdout.flush()
-        except OSError:
-            # The output is a closed pipe. Redirect it, because the shutdown prints, too.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            self.shutdown_requested_at = time.monotonic()
-
-    def end_phase(self, name: str) -> None:
-        self.phases.append((name, time.monotonic()))
-
-    def print_phases(self) -> None:
-        parts = [f"{name} {end - start:.1f}" for (_, start), (name, end) in itertools.pairwise(self.phases)]
-        self.print_line(f"Started in {self.phases[-1][1] - self.phases[0][1]:.1f} s: {', '.join(parts)}")
-
-    def is_shutdown_requested(self) -> bool:
-        return self.shutdown_requested_at is not None
-
-    def check_shutdown(self) -> None:
-        """Raise ShutdownRequested if someone has asked for it."""
-        if self.is_shutdown_requested():
-            self.print_line("Stopping. Press Ctrl-C again to kill everything.")
-            raise ShutdownRequested
-
-
-def run(root: Path, plan: Callable[[int, Path], Plan] = application_plan) -> int:
+def run(root: Path, commands: Callable[[int, Path], Commands] = application_commands) -> int:
     """Run everything until Ctrl-C (return 0) or until something fails (return 1). Leave no process behind."""
     terminal = Terminal()
     try:
         with ExitStack() as stack:
-            run_application(root, plan, terminal, stack)
+            run_application(root, commands, terminal, stack)
     except ShutdownRequested:
         terminal.print_line("Everything was stopped.")
         return 0
@@ -119,7 +53,9 @@ def run(root: Path, plan: Callable[[int, Path], Plan] = application_plan) -> int
     return 1
 
 
-def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Terminal, stack: ExitStack) -> None:
+def run_application(
+    root: Path, commands: Callable[[int, Path], Commands], terminal: Terminal, stack: ExitStack
+) -> None:
     """Check, start and supervise everything. `stack` stops it. Raises ShutdownRequested or StartupError."""
     data = root / ".data"
     data.mkdir(mode=0o700, exist_ok=True)
@@ -135,15 +71,16 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     terminal.print_line("Starting PostgreSQL and Redis ...")
     addresses, servers = environment.start_servers(data, ephemeral=False, stack=stack)
     terminal.end_phase("servers")
-    terminal.kill_functions += [server.kill for server in servers]
     environment.publish(variables | addresses, data, stack)
     group = ProcessGroup(root, {**variables, **addresses}, terminal.print_line, data)
-    terminal.kill_functions.insert(0, group.kill_all)  # before the servers that these processes use
+    # The servers last, because the other processes use them.
+    terminal.kill_functions = [group.kill_all, *(partial(server.stop, first_step=1) for server in servers)]
     stack.callback(group.stop_all)
-    commands = plan(port, data)
-    prepare_database(commands.prepare, data, group, terminal)
-    for name, command in commands.processes.items():
-        group.start(name, command)
+    for name, command in commands(port, data).items():
+        if name == "prepare":
+            prepare_database(command, data, group, terminal)
+        else:
+            group.start(name, command)
     wait_for_web(port, group, terminal)
     terminal.end_phase("web")
     terminal.print_phases()
@@ -178,16 +115,14 @@ def require_free_port(port: int) -> None:
     with socket.socket() as client:
         if client.connect_ex(("127.0.0.1", port)) == 0:
             raise in_use
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", port))
-        except PermissionError:
-            raise StartupError(
-                f"Port {port} may only be used by root; choose another one with PORT=8000 make run"
-            ) from None
-        except OSError:
-            raise in_use from None
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except PermissionError:
+        raise StartupError(
+            f"Port {port} may only be used by root; choose another one with PORT=8000 make run"
+        ) from None
+    except OSError:
+        raise in_use from None
 
 
 def prepare_database(command: Sequence[str], data: Path, group: ProcessGroup, terminal: Terminal) -> None:
@@ -209,8 +144,8 @@ def prepare_database(command: Sequence[str], data: Path, group: ProcessGroup, te
                 terminal.print_line("Loading demo data (only the first time) ...")
 
     child = group.start("prepare", command, on_line)
-    processes.wait_until(lambda: child.has_exited() or terminal.is_shutdown_requested())
-    group.stop(child)
+    processes.wait_until(lambda: child.has_exited() or terminal.shutdown_requested_at is not None)
+    group.stop_all()
     terminal.check_shutdown()
     terminal.end_phase("demo")
     if child.process.returncode:
@@ -223,13 +158,12 @@ def wait_for_web(port: int, group: ProcessGroup, terminal: Terminal) -> None:
     """Wait until the web server answers. Raises StartupError if it doesn't, or if a process exits."""
 
     def is_decided() -> bool:
-        return bool(terminal.is_shutdown_requested() or group.first_exited() or is_ready(port))
+        return bool(terminal.shutdown_requested_at or group.first_exited() or is_ready(port))
 
     if not processes.wait_until(is_decided, START_TIMEOUT):
         raise StartupError(f"The web server did not answer within {START_TIMEOUT} seconds; {EVERYTHING_STOPPED}")
     # Not restarted: what fails at the start would fail again.
-    child = group.first_exited()
-    if child:
+    if child := group.first_exited():
         raise StartupError(f"{child.name} {child.exit_reason()}; {EVERYTHING_STOPPED}")
     terminal.check_shutdown()
 
@@ -250,26 +184,21 @@ def supervise(group: ProcessGroup, servers: list[Server], terminal: Terminal) ->
 
     Raises StartupError if a process exits again and again, or if a server has exited: its clients need it.
     """
-    exits: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=MAX_EXITS))
     while True:
         terminal.check_shutdown()
         for server in servers:
             if server.has_exited():
                 raise StartupError(f"{server.name} exited by itself (see {server.log}); {EVERYTHING_STOPPED}")
-        child = group.first_exited()
-        if child:
-            restart(child, group, terminal, exits[child.name])
+        if child := group.first_exited():
+            child.exits.append(time.monotonic())
+            reason = f"{child.name} {child.exit_reason()}"
+            if len(child.exits) == MAX_EXITS and child.exits[-1] - child.exits[0] <= EXITS_SECONDS:
+                raise StartupError(f"{reason}, for the third time in {EXITS_SECONDS} seconds; {EVERYTHING_STOPPED}")
+            terminal.print_line(f"{reason}; restarting")
+            # First kill what is left of its process group.
+            child.stop()
+            child.start()
         time.sleep(0.2)
-
-
-def restart(child: ManagedProcess, group: ProcessGroup, terminal: Terminal, exits: deque[float]) -> None:
-    """Restart an exited process. `exits` has its latest exits; raises StartupError if there were too many."""
-    exits.append(time.monotonic())
-    reason = f"{child.name} {child.exit_reason()}"
-    if len(exits) == MAX_EXITS and exits[-1] - exits[0] <= EXITS_SECONDS:
-        raise StartupError(f"{reason}, for the third time in {EXITS_SECONDS} seconds; {EVERYTHING_STOPPED}")
-    terminal.print_line(f"{reason}; restarting")
-    group.restart(child)
 
 
 def clean(root: Path) -> int:

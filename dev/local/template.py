@@ -36,21 +36,15 @@ SOURCES = [
 def migrated_cluster(root: Path) -> Iterator[Postgres]:
     """Yield the stopped cluster with this checkout's migrations; create it if missing.
 
-    No other run removes it before the block ends. Raises StartupError if the migrations can't be applied.
+    No other run uses or removes it before the block ends. Raises StartupError if the migrations can't be applied.
     """
-    directory = root / CLUSTERS
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    cluster = stored_cluster(directory / fingerprint(root))
-    while True:
-        with locked(directory, fcntl.LOCK_SH):
-            if is_complete(cluster):
-                yield cluster
-                return
-        # A shared lock can't be upgraded, so another run may have created the cluster in between.
-        with locked(directory, fcntl.LOCK_EX):
-            if not is_complete(cluster):
-                remove_clusters(directory)
-                create(cluster, root)
+    with locked_clusters(root) as directory:
+        cluster = stored_cluster(directory / fingerprint(root))
+        # The marker alone isn't enough: root's clusters are in /var/tmp, which the system may clear.
+        if not ((cluster.directory / "complete").exists() and cluster.cluster.exists()):
+            remove_clusters(directory)
+            create(cluster, root)
+        yield cluster
 
 
 def stored_cluster(directory: Path) -> Postgres:
@@ -58,11 +52,6 @@ def stored_cluster(directory: Path) -> Postgres:
     cluster = Postgres(directory, ephemeral=True)
     cluster.stop_steps = Postgres.stop_steps
     return cluster
-
-
-def is_complete(cluster: Postgres) -> bool:
-    # The marker alone isn't enough: root's clusters are in /var/tmp, which the system may clear.
-    return (cluster.directory / "complete").exists() and cluster.cluster.exists()
 
 
 def create(cluster: Postgres, root: Path) -> None:
@@ -90,10 +79,8 @@ def create(cluster: Postgres, root: Path) -> None:
 
 
 def remove_all(root: Path) -> None:
-    directory = root / CLUSTERS
-    if directory.exists():
-        with locked(directory, fcntl.LOCK_EX):
-            remove_clusters(directory)
+    with locked_clusters(root) as directory:
+        remove_clusters(directory)
 
 
 def remove_clusters(directory: Path) -> None:
@@ -102,11 +89,13 @@ def remove_clusters(directory: Path) -> None:
 
 
 @contextmanager
-def locked(directory: Path, operation: int) -> Iterator[None]:
-    """Hold a lock: shared for those who copy a cluster, exclusive for those who create or remove one."""
+def locked_clusters(root: Path) -> Iterator[Path]:
+    """Yield the directory of a checkout's clusters, which no other process uses meanwhile."""
+    directory = root / CLUSTERS
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (directory / "lock").open("w") as file:
-        fcntl.flock(file, operation)
-        yield
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield directory
 
 
 def fingerprint(root: Path) -> str:

@@ -9,7 +9,7 @@ sys.path.insert(0, str(PROJECT))
 
 # Importable only with the project in the path.
 from dev.local import MIGRATED, process_group  # noqa: E402
-from dev.local.run import Plan, run  # noqa: E402
+from dev.local.run import Commands, run  # noqa: E402
 
 BASE = """
 import http.server, os, signal, subprocess, sys, time
@@ -48,20 +48,20 @@ json.dump({name: name for name in names}, open(sys.argv[1], "w"))
 """
 
 
-def plan(port: int, data: Path) -> Plan:
-    """Return the plan that the command line describes; `migrate` may be the source of a program."""
+def commands(port: int, data: Path) -> Commands:
+    """Return the commands that the command line describes; `migrate` may be the source of a program."""
     stubs = {"web": "serves", **json.loads(sys.argv[2])}
     migrate = stubs.pop("migrate", "pass")
     prepare = f"{migrate}\nprint({MIGRATED!r})\n{DEMO}"
-    return Plan(
-        prepare=[sys.executable, "-c", prepare, str(data / "demo.json")],
-        processes={
+    return {
+        "prepare": [sys.executable, "-c", prepare, str(data / "demo.json")],
+        **{
             name: [sys.executable, "-c", BASE + BEHAVIORS[behavior], str(port), name]
             for name, behavior in stubs.items()
         },
-    )
+    }
 
 
 if __name__ == "__main__":
-    process_group.STOP_TIMEOUT = process_group.LEFTOVER_STOP_TIMEOUT = 1
-    sys.exit(run(Path(sys.argv[1]), plan))
+    process_group.STOP_TIMEOUT = 1
+    sys.exit(run(Path(sys.argv[1]), commands))
