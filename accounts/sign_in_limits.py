@@ -95,9 +95,12 @@ def read_cookie(cookies: Mapping[str, str]) -> tuple[str, dict[str, str]]:
 
 
 def client_of(request: HttpRequest) -> str:
-    """Return the id of a browser that is known for any account, else the client's address."""
-    browser, _ = read_cookie(request.COOKIES)
-    return browser or client_address(request.META)
+    """Return the id of the account that has signed in last in this browser, or the client's address.
+
+    Not the browser's id: a person with an account can make many of these.
+    """
+    _, digests = read_cookie(request.COOKIES)
+    return next(reversed(digests), "") or client_address(request.META)
 
 
 def known_browser_id(request: HttpRequest, account: User | None) -> str:

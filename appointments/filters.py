@@ -1,16 +1,73 @@
-"""Query parameters of the appointments list (docs/interface.md, A25)."""
+"""Query parameters of the lists of appointments and event types (docs/interface.md, A25 and A33)."""
 
-from appointments.models import Appointment, CallCategory
-from foundation.api.filters import ChoiceFilter, DateTimeFilter, OrderingFilter
-from leads.filters import LeadIdFilter
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import BooleanField, F, Func, Q, QuerySet
+
+from appointments.conditions import BOOKED_ROLES
+from appointments.models import Appointment, AppointmentQuerySet, CallCategory, EventType, Note
+from foundation.api.filters import (
+    BooleanFilter,
+    ChoiceFilter,
+    DateTimeFilter,
+    IdListFilter,
+    NamedListFilter,
+    OrderingFilter,
+    ReferenceFilter,
+    RelatedIdFilter,
+)
+from foundation.db.names import by_name
+from leads.filters import LEAD_EVENTS, LeadIdFilter
 from organizations.filters import CountedListFilter, MemberEmailFilter
-from statuses.models import StatusRole
+from statuses.models import Status, StatusRole
+from webhooks.filters import SubjectFilter
+
+APPOINTMENT_EVENTS = SubjectFilter(
+    "appointment_id", RelatedIdFilter("pk", Appointment, help_text="An appointment: events about it and its notes.")
+)
+APPOINTMENT_EVENTS.add(Appointment, "pk")
+APPOINTMENT_EVENTS.add(Note, "appointment")
+LEAD_EVENTS.add(Appointment, "lead")
+LEAD_EVENTS.add(Note, "appointment__lead")
+
+
+class HasOutcomeFilter(BooleanFilter):
+    """Appointments whose outcome has been set since the booking: it is neither empty nor booked nor rescheduled."""
+
+    def filter(self, qs: QuerySet, value: bool) -> QuerySet:
+        statuses = Status.objects.of(self.parent.organization).order_by().filter(role__in=BOOKED_ROLES)
+        if value:
+            statuses = Status.objects.of(self.parent.organization).order_by().exclude(role__in=BOOKED_ROLES)
+        # An array, because PostgreSQL uses no index for a subquery beside another condition.
+        is_any: Any = Func(
+            F(self.field_name),
+            ArraySubquery(statuses.values("pk")),
+            template="(%(expressions)s))",
+            arg_joiner=" = ANY(",
+            output_field=BooleanField(),
+        )
+        return qs.filter(is_any) if value else qs.filter(Q(is_any) | Q(**{self.field_name: None}))
+
+
+class AnyReferenceFilter(ReferenceFilter):
+    """Appointments that have the reference, or had it before they were moved under another one."""
+
+    def filter(self, qs: QuerySet, value: str) -> QuerySet:
+        assert isinstance(qs, AppointmentQuerySet)
+        return qs.with_reference(value)
 
 
 class AppointmentFilter(CountedListFilter):
+    id = IdListFilter()
+    external_reference = AnyReferenceFilter()
     lead_id = LeadIdFilter()
+    event_type_id = RelatedIdFilter("event_type", EventType, help_text="An event type of the organization.")
     call_category = ChoiceFilter("call_category", CallCategory)
     outcome_role = ChoiceFilter("outcome__role", StatusRole)
+    has_outcome = HasOutcomeFilter(
+        "outcome", help_text="Whether the outcome is another one than none, booked (APPOINTMENT_BOOKED) or RESCHEDULED."
+    )
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
     triager = MemberEmailFilter("triager", help_text="The triager's e-mail.")
     closer = MemberEmailFilter("host", help_text="The host's e-mail.")
@@ -24,4 +81,12 @@ class AppointmentFilter(CountedListFilter):
 
     class Meta:
         model = Appointment
+        fields = ()
+
+
+class EventTypeFilter(NamedListFilter):
+    sort_key = by_name("name")
+
+    class Meta:
+        model = EventType
         fields = ()

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from appointments.models import Appointment, AppointmentSource, EventType, Note
-from appointments.notifications import notify_participants
-from appointments.services.booking import BookingRequest, find_or_book
+from appointments.models import Appointment, AppointmentSource, EventType, FormerReference, Note
+from appointments.services.booking import BookingData, find_or_book
 from appointments.services.changes import create_note, get_for_update, save_appointment, set_values
 from foundation.api.emails import email_key
 from foundation.api.exceptions import Conflict
@@ -15,7 +14,6 @@ from leads.imports.importers import Column, Importer, Plan, is_same_time, regist
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
 from leads.models import CustomField
-from notifications.models import Kind
 from organizations.actors import Actor
 from organizations.models import Membership
 from statuses.models import Board
@@ -85,9 +83,9 @@ class AppointmentImporter(Importer):
 
     def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
         plans = [self.read(row) for row in rows]
-        known, emails, notes = self.find(plans, lock)
+        known, former, emails, notes = self.find(plans, lock)
         for plan in plans:
-            self.choose_subject(plan, known)
+            self.choose_subject(plan, known, former)
             if plan.problems:
                 continue
             if plan.subject:
@@ -98,14 +96,19 @@ class AppointmentImporter(Importer):
 
     def find(
         self, plans: Sequence[Plan], lock: bool
-    ) -> tuple[list[Appointment], dict[UUID, str], set[tuple[UUID, str]]]:
-        """Return the appointments that the rows name, the e-mails of their leads, and which have the rows' notes."""
+    ) -> tuple[list[Appointment], dict[str, UUID], dict[UUID, str], set[tuple[UUID, str]]]:
+        """Return the named appointments, those by former references, their leads' e-mails, and which have the notes."""
         wanted = [plan.values for plan in plans]
         references = {values["external_reference"] for values in wanted if "external_reference" in values}
         ids = {values["id"] for values in wanted if "id" in values}
         rows = Appointment.objects.of(self.organization)
         # The ids first, so that both indexes are used, and one order for all, so that transactions don't deadlock.
         ids |= set(rows.filter(external_reference__in=references).values_list("pk", flat=True))
+        moved = FormerReference.objects.of(self.organization).filter(
+            source=AppointmentSource.MANUAL, external_reference__in=references
+        )
+        former: dict[str, UUID] = dict(moved.values_list("external_reference", "appointment"))
+        ids |= {*former.values()}
         rows = rows.filter(pk__in=ids).order_by("pk")
         known: list[Appointment] = list(rows.for_update() if lock else rows)
         # By appointment: without locks, its lead may have been merged into another one since the statement before.
@@ -113,12 +116,13 @@ class AppointmentImporter(Importer):
         texts = {values["note"] for values in wanted if "note" in values}
         notes = Note.objects.of(self.organization).filter(appointment__in=ids, note__in=texts) if texts else []
         known = [row for row in known if row.pk in emails]
-        return known, emails, {(note.appointment_id, note.note) for note in notes}
+        return known, former, emails, {(note.appointment_id, note.note) for note in notes}
 
-    def choose_subject(self, plan: Plan, known: list[Appointment]) -> None:
-        """Set the appointment that the row changes: the one with the ID, else with the reference."""
+    def choose_subject(self, plan: Plan, known: list[Appointment], former: dict[str, UUID]) -> None:
+        """Set the appointment that the row changes: the one with the ID, else with the reference, now or formerly."""
         id, reference = plan.values.get("id"), plan.values.get("external_reference")
-        found = [row for row in known if reference and row.external_reference == reference]
+        found = [row for row in known if reference and reference == row.external_reference]
+        found += [row for row in known if reference and former.get(reference) == row.pk]
         # A provider may use the same reference as a manual booking.
         found.sort(key=lambda row: row.source != AppointmentSource.MANUAL)
         found = [row for row in known if row.pk == id] or found
@@ -185,26 +189,24 @@ class AppointmentImporter(Importer):
         data: dict[str, Any] = {name: values[name] for name in (*names, "meeting_url") if name in values}
         data |= {f"{name}_email": values[name].user.email for name in MEMBERS if name in values}
         data |= {"event_type_name": values["event_type"], "notes": values.get("note", "")}
-        request: BookingRequest = data  # type: ignore[assignment]
+        request: BookingData = data  # type: ignore[assignment]
         invites = self.file_import.sends_invitations
         booking = find_or_book(self.organization, actor, AppointmentSource.MANUAL, request, invites=invites)
         if not booking.is_new:
             raise Conflict("Another booking has just taken this reference")
         if fields := plan.fields | {name: values[name] for name in ["recording_url"] if name in values}:
-            self.edit(booking.id, fields, actor, is_over=booking.is_over)
+            self.edit(booking.id, fields, actor, lead_stays=booking.is_over, notifies=False)
 
     def change(self, plan: Plan, actor: Actor) -> None:
         if plan.fields:
-            stored, notification = self.edit(plan.subject.pk, plan.fields, actor, is_over=False)
-            if notification and self.file_import.sends_invitations:
-                notify_participants(notification, stored)
+            notifies = self.file_import.sends_invitations
+            self.edit(plan.subject.pk, plan.fields, actor, lead_stays=False, notifies=notifies)
         if text := plan.values.get("note"):
             create_note(organization=self.organization, actor=actor, appointment=plan.subject, text=text, mentions=[])
 
-    def edit(self, id: UUID, fields: dict[str, Any], actor: Actor, *, is_over: bool) -> tuple[Appointment, Kind | None]:
-        """Return the appointment, and the notification to send. `is_over`: its lead keeps its status."""
+    def edit(self, id: UUID, fields: dict[str, Any], actor: Actor, *, lead_stays: bool, notifies: bool) -> None:
         stored = get_for_update(self.organization, id)
         previous, outcome = stored.outcome, fields.get("outcome")
         values = {name: value for name, value in fields.items() if name != "outcome"}
         set_values(stored, status_id=outcome.pk if outcome else None, **values)
-        return stored, save_appointment(stored, previous, actor, lead_stays=is_over)
+        save_appointment(stored, previous, actor, lead_stays=lead_stays, notifies=notifies)

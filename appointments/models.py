@@ -7,8 +7,8 @@ from uuid import UUID
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import UniqueConstraint
-from django.db.models.functions import Lower
+from django.db.models import F, UniqueConstraint
+from django.db.models.functions import Lower, Now
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import cached_property
@@ -44,6 +44,17 @@ class AppointmentSource(models.TextChoices):
     MANUAL = "MANUAL", "Manual"
 
 
+class RescheduledBy(models.TextChoices):
+    LEAD = "LEAD", "Lead"
+    HOST = "HOST", "Host"
+
+
+class CanceledBy(models.TextChoices):
+    LEAD = "LEAD", "Lead"
+    HOST = "HOST", "Host"
+    SYSTEM = "SYSTEM", "System"
+
+
 class EventType(NamedModel):
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
     # The API shows null for an event type that no scheduler manages.
@@ -56,6 +67,7 @@ class EventType(NamedModel):
         validators=[MinValueValidator(5), MaxValueValidator(24 * 60)],
         help_text="How long the entry in calendars is. Entries that were sent already keep their length.",
     )
+    updated_at = MillisecondDateTimeField(default=now, db_default=Now(), editable=False)
 
     class Meta(NamedModel.Meta):
         constraints = [
@@ -65,15 +77,21 @@ class EventType(NamedModel):
 
 
 class AppointmentQuerySet(TenantQuerySet):
-    def manual(self) -> Self:
-        return self.filter(source=AppointmentSource.MANUAL)
-
     def for_update(self) -> Self:
         """Lock the rows as `LeadQuerySet.for_update` does."""
         return self.select_for_update(no_key=True)
 
     def upcoming(self) -> Self:
         return self.filter(schedule_time__gt=now()).exclude(outcome__role__in=FINAL_ROLES)
+
+    def with_reference(self, reference: str) -> Self:
+        """Return the appointments that have the reference, or had it before they got another one."""
+        former = self.filter(former_references__external_reference=reference)
+        # Both columns, so that the index of former references is used.
+        former = former.filter(former_references__organization=F("organization"))
+        # A union, because with OR PostgreSQL would read all appointments of the organization.
+        found = self.filter(external_reference=reference).values("pk").union(former.values("pk"))
+        return self.filter(pk__in=found)
 
 
 class Appointment(VersionedModel, Traffic):
@@ -142,6 +160,7 @@ class Appointment(VersionedModel, Traffic):
             models.Index(fields=["organization", "triager", "-created_at", "-id"], name="appointment_triager"),
             models.Index(fields=["organization", "outcome", "-created_at", "-id"], name="appointment_outcome"),
             models.Index(fields=["organization", "call_category", "-created_at", "-id"], name="appointment_category"),
+            models.Index(fields=["organization", "event_type", "-created_at", "-id"], name="appointment_event_type"),
             # For a column of the board, in either order.
             models.Index(fields=["organization", "outcome", "-schedule_time", "-id"], name="appointment_board"),
         ]
@@ -173,6 +192,27 @@ class Appointment(VersionedModel, Traffic):
 
     def __str__(self) -> str:
         return f"{self.lead}, {date_format(timezone.localtime(self.schedule_time), 'DATETIME_FORMAT')}"
+
+
+class FormerReference(TenantModel):
+    """A reference that an appointment had before it was moved under another one; it still leads to the appointment.
+
+    A trigger keeps other appointments from getting it, as the constraint of appointments does for present references.
+    """
+
+    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="former_references")
+    source = models.CharField(max_length=20, choices=AppointmentSource.choices, editable=False)
+    external_reference = models.CharField(max_length=255, editable=False)
+    # The time that this reference was booked for, so that an API retry is still recognized.
+    booked_for = MillisecondDateTimeField(editable=False)
+
+    class Meta(TenantModel.Meta):
+        constraints = [
+            UniqueConstraint("organization", "source", "external_reference", name="one_former_reference_per_source")
+        ]
+
+    def __str__(self) -> str:
+        return self.external_reference
 
 
 class OutcomeChange(StatusChange):

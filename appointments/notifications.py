@@ -21,29 +21,23 @@ def active_members(organization: Organization) -> QuerySet[Membership]:
 
 def notify_participants(change: Kind, appointment: Appointment) -> None:
     """Store the notifications about a change of a locked appointment, and who is invited (docs/interface.md, N2)."""
-    if needs_notification(change, appointment):
-        # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
-        appointment.invitation_sequence += 1
-        rows = build_participant_notifications(change, appointment)
-        appointment.save_columns()
-        insert_notifications(rows)
-
-
-def needs_notification(change: Kind, appointment: Appointment) -> bool:
-    """Return whether anyone is notified about a change of the appointment, which holds its new values.
-
-    No one is if the call is over. If it is canceled or a scheduler manages it, booking again and other people, link or
-    event type notify no one.
-    """
-    if appointment.is_over:
-        return False
-    is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
-    needs_no_entry = is_canceled or appointment.source != AppointmentSource.MANUAL
-    return not (needs_no_entry and change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED))
+    rows = build_participant_notifications(change, appointment)
+    appointment.save_columns()
+    insert_notifications(rows)
 
 
 def build_participant_notifications(change: Kind, appointment: Appointment) -> list[Notification]:
-    """Return the unsaved notifications about a change of a stored appointment, and set who is invited."""
+    """Return the unsaved notifications about a change of a stored appointment, and set sequence and who is invited.
+
+    No one is notified if the call is over. If it is canceled or a scheduler manages it, booking again and other people,
+    link or event type notify no one.
+    """
+    is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
+    needs_no_entry = is_canceled or appointment.source != AppointmentSource.MANUAL
+    if appointment.is_over or (needs_no_entry and change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED)):
+        return []
+    # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
+    appointment.invitation_sequence += 1
     members = {*appointment.participant_ids, *(appointment.invited or [])}
     note = appointment.notes.first()
     recipients = active_members(appointment.organization).filter(pk__in=members)

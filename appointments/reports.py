@@ -262,6 +262,7 @@ CROSS JOIN LATERAL (
 WHERE status.organization_id = %(organization)s
 GROUP BY status.id
 HAVING count(stay.duration) > 0
+ORDER BY 3 DESC
 """
 
 
@@ -275,5 +276,4 @@ def times_in_status(organization: Organization, period: Period) -> list[StatusTi
     }
     with connection.cursor() as cursor:
         cursor.execute(TIMES_IN_STATUS, parameters)
-        rows = [StatusTime(*row) for row in cursor.fetchall()]
-    return sorted(rows, key=lambda row: row.median, reverse=True)
+        return [StatusTime(*row) for row in cursor.fetchall()]

@@ -4,24 +4,39 @@ To add a field to the output, add one line to `AppointmentListSerializer` (lists
 `AppointmentDetailSerializer`. To accept a field, add one line to `BookingInputSerializer` and to `BookingData`.
 """
 
-from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, EventType, Note, Provider
+from appointments.models import (
+    Appointment,
+    AppointmentSource,
+    CallAnalysis,
+    CallCategory,
+    CanceledBy,
+    EventType,
+    Note,
+    Provider,
+    RescheduledBy,
+)
 from foundation.api import sql_serializers as sql
 from foundation.api.fields import (
     MAX_TEXT_LENGTH,
+    ChoiceField,
     DateTimeField,
     EmailField,
     InputSerializer,
+    ObjectField,
     StringField,
+    UpdateInputSerializer,
     URLField,
     UUIDField,
 )
 from leads.models import CustomField
-from leads.serializers import LeadSummarySerializer, SourceSerializer, custom_fields
+from leads.serializers import STORED, LeadSummarySerializer, SourceSerializer, custom_fields
 from optins.models import UTM_FIELDS, OptIn
 from optins.serializers import OptInListSerializer
 from organizations.models import Membership
 from organizations.serializers import ActorSerializer, UserSerializer
+from statuses.models import StatusRole
 from statuses.serializers import OutcomeSerializer
+from webhooks.topics import utm_fields
 
 # --- Output, read from the database as finished JSON
 
@@ -31,8 +46,8 @@ class EventTypeSerializer(sql.SQLSerializer):
 
     model = EventType
 
-    id = sql.UUIDField(null=True)
-    provider = sql.ChoiceField(
+    id = sql.UUIDField(null=True, help_text="The event type's id.")
+    provider = sql.OpenChoiceField(
         Provider, null=True, help_text="Null for an event type that was created through this API."
     )
     owner_name = sql.StringField(null=True, help_text="The owner's name at the scheduler.")
@@ -44,11 +59,21 @@ class EventTypeDetailSerializer(sql.SQLSerializer):
     component_name = "EventTypeDetail"
     model = EventType
 
-    id = sql.UUIDField()
-    name = sql.StringField()
+    id = sql.UUIDField(help_text="The event type's id.")
+    name = sql.StringField(help_text="Its name, which appointments show as appointment_type.")
     call_category = sql.ChoiceField(CallCategory, help_text="The category of new appointments.")
-    provider = sql.ChoiceField(Provider, null=True)
-    owner_name = sql.StringField(null=True)
+    provider = sql.OpenChoiceField(Provider, null=True, help_text="The scheduler that it comes from.")
+    owner_name = sql.StringField(null=True, help_text="The owner's name at the scheduler.")
+
+
+class EventTypeItemSerializer(EventTypeDetailSerializer):
+    """An event type in the event types list."""
+
+    component_name = "EventTypeItem"
+
+    duration_minutes = sql.IntegerField(help_text="How long its calls are, in minutes.")
+    is_active = sql.ConditionField(STORED, help_text="Always true: an event type is deleted, not retired.")
+    updated_at = sql.DateTimeField(help_text="When the event type last changed.")
 
 
 class NoteSerializer(sql.SQLSerializer):
@@ -56,9 +81,11 @@ class NoteSerializer(sql.SQLSerializer):
 
     model = Note
 
-    note = sql.StringField()
+    note = sql.StringField(help_text="The note's text.")
     mention_users = sql.NestedList(
-        UserSerializer, lambda outer: Membership.unscoped.filter(mentioned_in=outer("pk")).order_by("pk")
+        UserSerializer,
+        lambda outer: Membership.unscoped.filter(mentioned_in=outer("pk")).order_by("pk"),
+        help_text="The members that the note mentions.",
     )
 
 
@@ -67,14 +94,14 @@ class CallAnalysisSerializer(sql.SQLSerializer):
 
     model = CallAnalysis
 
-    id = sql.UUIDField()
-    call_analysis_call_id = sql.StringField()
-    ai_generated_title = sql.StringField()
-    ai_rationale = sql.StringField()
-    ai_suggested_outcome = sql.StringField()
+    id = sql.UUIDField(help_text="The analysis's id.")
+    call_analysis_call_id = sql.StringField(help_text="The call's id on the analysis platform.")
+    ai_generated_title = sql.StringField(help_text="The call's title.")
+    ai_rationale = sql.StringField(help_text="Why this outcome is suggested.")
+    ai_suggested_outcome = sql.StringField(help_text="The name of the suggested outcome.")
     ai_confidence_score = sql.NumberField(help_text="From 0 to 1.")
-    appointment_id = sql.UUIDField()
-    created_at = sql.DateTimeField()
+    appointment_id = sql.UUIDField(help_text="The appointment that the call belongs to.")
+    created_at = sql.DateTimeField(help_text="When the analysis was stored.")
 
 
 class AppointmentListSerializer(sql.SQLSerializer):
@@ -83,37 +110,35 @@ class AppointmentListSerializer(sql.SQLSerializer):
     component_name = "AppointmentItem"
     model = Appointment
 
-    id = sql.UUIDField()
-    lead = sql.NestedObject(LeadSummarySerializer)
+    id = sql.UUIDField(help_text="The appointment's id.")
+    lead = sql.NestedObject(LeadSummarySerializer, help_text="Who the call is with.")
     schedule_time = sql.DateTimeField(help_text="Start time, UTC.")
     host = sql.NestedObject(UserSerializer, null=True, help_text="The closer.")
-    setter = sql.NestedObject(UserSerializer, null=True)
-    triager = sql.NestedObject(UserSerializer, null=True)
-    meeting_url = sql.StringField(null=True)
+    setter = sql.NestedObject(UserSerializer, null=True, help_text="Who set the call up.")
+    triager = sql.NestedObject(UserSerializer, null=True, help_text="Who qualifies the lead before the call.")
+    meeting_url = sql.StringField(null=True, help_text="Where the call takes place.")
     appointment_type = sql.StringField("event_type__name", null=True, help_text="The event type's name.")
-    call_category = sql.ChoiceField(CallCategory)
-    appointment_event_type = sql.NestedObject(EventTypeSerializer, "event_type")
-    outcome = sql.NestedObject(OutcomeSerializer, null=True)
+    call_category = sql.ChoiceField(CallCategory, help_text="The kind of call.")
+    appointment_event_type = sql.NestedObject(EventTypeSerializer, "event_type", help_text="The event type.")
+    outcome = sql.NestedObject(OutcomeSerializer, null=True, help_text="What came of the call; null until it is set.")
     notes = sql.FirstRelatedObject(
         NoteSerializer,
         lambda outer: Note.unscoped.filter(appointment=outer("pk")).order_by("-created_at", "-id"),
         help_text="The latest note.",
     )
-    recording_url = sql.StringField(null=True)
-    no_show = sql.BooleanField()
+    recording_url = sql.StringField(null=True, help_text="The call's recording.")
+    no_show = sql.BooleanField(help_text="Whether the lead missed the call.")
     source = sql.ChoiceField(AppointmentSource, help_text="MANUAL if it was created through this API or by staff.")
-    external_reference = sql.StringField(null=True)
-    utm_source = sql.StringField(null=True)
-    utm_medium = sql.StringField(null=True)
-    utm_campaign = sql.StringField(null=True)
-    utm_content = sql.StringField(null=True)
-    utm_term = sql.StringField(null=True)
+    external_reference = sql.StringField(null=True, help_text="The source system's id of the booking.")
+    utm_source, utm_medium, utm_campaign, utm_content, utm_term = utm_fields()
     call_analysis = sql.FirstRelatedObject(
-        CallAnalysisSerializer, lambda outer: CallAnalysis.unscoped.filter(appointment=outer("pk"))
+        CallAnalysisSerializer,
+        lambda outer: CallAnalysis.unscoped.filter(appointment=outer("pk")),
+        help_text="The analysis of the recorded call.",
     )
     custom_fields = custom_fields(CustomField.Entity.APPOINTMENT)
-    created_at = sql.DateTimeField()
-    updated_at = sql.DateTimeField()
+    created_at = sql.DateTimeField(help_text="When the appointment was stored.")
+    updated_at = sql.DateTimeField(help_text="When a value of the appointment last changed.")
 
 
 class AppointmentDetailSerializer(AppointmentListSerializer):
@@ -123,7 +148,7 @@ class AppointmentDetailSerializer(AppointmentListSerializer):
     untracked = (
         *AppointmentListSerializer.untracked,
         *("lead", "opt_ins"),
-        *("source", "external_reference", "first_source", "last_source"),
+        *("source", "first_source", "last_source"),
     )
 
     first_source = sql.NestedObject(
@@ -145,10 +170,10 @@ class NoteEventSerializer(NoteSerializer):
 
     component_name = "NoteDetail"
 
-    id = sql.UUIDField()
-    author = sql.SameRowObject(ActorSerializer)
-    created_at = sql.DateTimeField()
-    appointment = sql.NestedObject(AppointmentDetailSerializer)
+    id = sql.UUIDField(help_text="The note's id.")
+    author = sql.SameRowObject(ActorSerializer, help_text="Who wrote it.")
+    created_at = sql.DateTimeField(help_text="When it was written.")
+    appointment = sql.NestedObject(AppointmentDetailSerializer, help_text="The appointment that it is about.")
 
 
 class BookingSerializer(sql.SQLSerializer):
@@ -156,7 +181,7 @@ class BookingSerializer(sql.SQLSerializer):
 
     component_name = "Booked"
 
-    id = sql.UUIDField()
+    id = sql.UUIDField(help_text="The appointment's id.")
     is_duplicate = sql.BooleanField(help_text="True if the reference was booked before, for the same time.")
 
 
@@ -165,7 +190,30 @@ class CancellationSerializer(sql.SQLSerializer):
 
     component_name = "Canceled"
 
-    id = sql.UUIDField()
+    id = sql.UUIDField(help_text="The appointment's id.")
+
+
+class ReschedulingSerializer(sql.SQLSerializer):
+    """The result of a rescheduling."""
+
+    component_name = "Rescheduled"
+
+    id = sql.UUIDField(help_text="The appointment's id, which stays the same.")
+
+
+class ReschedulingDetailsSerializer(sql.SQLSerializer):
+    """What the request that rescheduled an appointment said about it. All are null if staff did it."""
+
+    rescheduled_by = sql.OpenChoiceField(RescheduledBy, null=True, help_text="Who wanted another time.")
+    reason = sql.StringField(null=True, help_text="Why.")
+
+
+class CancellationDetailsSerializer(sql.SQLSerializer):
+    """What the request that canceled an appointment said about it. All are null if staff did it."""
+
+    canceled_by = sql.OpenChoiceField(CanceledBy, null=True, help_text="Who canceled.")
+    reason = sql.StringField(null=True, help_text="Why.")
+    rescheduled_to = sql.StringField(null=True, help_text="The reference of the booking that replaces this one.")
 
 
 # --- Input
@@ -205,7 +253,7 @@ class BookingInputSerializer(InputSerializer):
         help_text="An active member of the organization who is not a viewer. Defaults to the lead's setter.",
     )
     triager_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
-    meeting_url = URLField(required=False)
+    meeting_url = URLField(required=False, help_text="Where the call takes place: an http or https URL.")
     notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as a note of the appointment.")
 
 
@@ -217,4 +265,63 @@ class CancellationInputSerializer(InputSerializer):
         max_length=MAX_TEXT_LENGTH,
         required=False,
         help_text="The reason. Stored as a note; repeating the request does not store it again.",
+    )
+    canceled_by = ChoiceField(
+        CanceledBy.values, required=False, help_text="Who canceled: LEAD, HOST or SYSTEM. Shown in the event."
+    )
+    reason = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why. Shown in the event only.")
+    rescheduled_to = StringField(
+        required=False,
+        help_text="The reference of the booking that replaces this one. Shown in the event. If the appointment has it "
+        "already, because it was rescheduled under it, nothing is canceled.",
+    )
+
+
+class ReschedulingInputSerializer(InputSerializer):
+    """A rescheduling."""
+
+    external_reference = StringField(help_text="A reference of the appointment: its present one or a former one.")
+    schedule_time = DateTimeField(help_text="The new time, in UTC unless it has an offset. Stored with milliseconds.")
+    new_external_reference = StringField(
+        required=False,
+        help_text="The source system's new id of the booking. The former one leads to the appointment, too.",
+    )
+    meeting_url = URLField(required=False, help_text="The new place of the call. Without it, the present one stays.")
+    notes = StringField(
+        max_length=MAX_TEXT_LENGTH,
+        required=False,
+        help_text="Stored as a note of the appointment; repeating the request does not store it again.",
+    )
+    rescheduled_by = ChoiceField(
+        RescheduledBy.values, required=False, help_text="Who wanted another time: LEAD or HOST. Shown in the event."
+    )
+    reason = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why. Shown in the event only.")
+
+
+class AppointmentUpdateInputSerializer(UpdateInputSerializer):
+    """Changes of an appointment. An absent field keeps its value; null clears one that may be null."""
+
+    status_id = UUIDField(
+        required=False, help_text="The outcome: a status of the appointment board. Takes precedence over outcome_role."
+    )
+    outcome_role = ChoiceField(
+        list(StatusRole.values), required=False, help_text="Sets the outcome to the default status of this role."
+    )
+    host_email = EmailField(
+        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
+    )
+    setter_email = EmailField(
+        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
+    )
+    triager_email = EmailField(
+        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
+    )
+    meeting_url = URLField(
+        required=False, allow_null=True, help_text="Where the call takes place: an http or https URL."
+    )
+    recording_url = URLField(required=False, allow_null=True, help_text="The call's recording: an http or https URL.")
+    call_category = ChoiceField(list(CallCategory.values), required=False, help_text="The kind of call.")
+    custom_fields = ObjectField(
+        required=False,
+        help_text="New values by the custom fields' keys. null removes one; others stay.",
     )

@@ -2,7 +2,13 @@
 
 from functools import partial
 
-from appointments.serializers import AppointmentDetailSerializer, EventTypeDetailSerializer, NoteEventSerializer
+from appointments.serializers import (
+    AppointmentDetailSerializer,
+    CancellationDetailsSerializer,
+    EventTypeDetailSerializer,
+    NoteEventSerializer,
+    ReschedulingDetailsSerializer,
+)
 from webhooks.topics import Topic
 
 appointment_topic = partial(Topic, serializer=AppointmentDetailSerializer, has_attribution=True)
@@ -10,10 +16,16 @@ appointment_topic = partial(Topic, serializer=AppointmentDetailSerializer, has_a
 CREATED = appointment_topic("appointment.created", summary="An appointment was booked.")
 RESCHEDULED = appointment_topic(
     "appointment.rescheduled",
-    summary="An appointment was moved to another time, and maybe other fields changed with it.",
+    summary="An appointment was moved to another time or reference, and maybe other fields changed with it.",
     is_change=True,
+    details=ReschedulingDetailsSerializer,
 )
-CANCELED = appointment_topic("appointment.canceled", summary="An appointment was canceled.", is_change=True)
+CANCELED = appointment_topic(
+    "appointment.canceled",
+    summary="An appointment was canceled.",
+    is_change=True,
+    details=CancellationDetailsSerializer,
+)
 OUTCOME_CHANGED = appointment_topic(
     "appointment.outcome_changed",
     summary="An appointment got another outcome than canceled, and maybe other fields changed with it.",

@@ -1,11 +1,21 @@
-"""URLs of the appointment endpoints."""
+"""URLs of the appointment endpoints, and of the look-up of event types."""
 
 from django.urls import path
 
-from appointments.views import AppointmentViewSet
+from appointments.views import AppointmentViewSet, EventTypeViewSet
 
 urlpatterns = [
     path("external/appointments", AppointmentViewSet.as_view({"get": "list", "post": "create"}), name="appointments"),
+    path(
+        "external/appointments/reschedule",
+        AppointmentViewSet.as_view({"post": "reschedule"}),
+        name="appointment-reschedule",
+    ),
     path("external/appointments/cancel", AppointmentViewSet.as_view({"post": "cancel"}), name="appointment-cancel"),
-    path("external/appointments/<str:id>", AppointmentViewSet.as_view({"get": "retrieve"}), name="appointment"),
+    path(
+        "external/appointments/<str:id>",
+        AppointmentViewSet.as_view({"get": "retrieve", "patch": "update"}),
+        name="appointment",
+    ),
+    path("external/event-types", EventTypeViewSet.as_view({"get": "list"}), name="event-types"),
 ]

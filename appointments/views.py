@@ -1,20 +1,33 @@
-"""The appointment endpoints: create, cancel, list and detail (docs/interface.md, A8 to A26)."""
+"""The appointment endpoints, and the look-up of event types (docs/interface.md, A8 to A26 and A33 to A42)."""
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from appointments.filters import AppointmentFilter
+from appointments.filters import AppointmentFilter, EventTypeFilter
 from appointments.serializers import (
     AppointmentDetailSerializer,
     AppointmentListSerializer,
+    AppointmentUpdateInputSerializer,
     BookingInputSerializer,
     BookingSerializer,
     CancellationInputSerializer,
     CancellationSerializer,
+    EventTypeItemSerializer,
+    ReschedulingInputSerializer,
+    ReschedulingSerializer,
 )
-from appointments.services import book, cancel_by_reference
-from foundation.api.openapi import ERROR, ActionResponse, DetailResponse, ListResponse, list_parameters
+from appointments.services import book, cancel_by_reference, patch_appointment, reschedule_by_reference
+from foundation.api.openapi import (
+    ERROR,
+    IF_MATCH,
+    ActionResponse,
+    ChangedResponse,
+    DetailResponse,
+    ListResponse,
+    UpdateResponse,
+    list_parameters,
+)
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 
@@ -26,8 +39,8 @@ class AppointmentViewSet(ExternalViewSet):
         summary="Create an appointment",
         request=BookingInputSerializer,
         responses={
-            200: ActionResponse(BookingSerializer),
-            201: ActionResponse(BookingSerializer),
+            200: ActionResponse(BookingSerializer, "Appointment already exists"),
+            201: ActionResponse(BookingSerializer, "Appointment created"),
             409: OpenApiResponse(ERROR, "The reference is booked for another time."),
         },
     )
@@ -43,10 +56,30 @@ class AppointmentViewSet(ExternalViewSet):
         return action_response("Appointment already exists", {"id": booking.id, "is_duplicate": True})
 
     @extend_schema(
+        summary="Reschedule an appointment",
+        request=ReschedulingInputSerializer,
+        responses={
+            200: ActionResponse(ReschedulingSerializer, "Appointment rescheduled"),
+            404: OpenApiResponse(ERROR, "No appointment has this reference."),
+            409: OpenApiResponse(ERROR, "Another appointment has the new reference, or a scheduler manages this one."),
+        },
+    )
+    def reschedule(self, request: Request) -> Response:
+        """Move an appointment that was booked through this API to another time. Safe to repeat.
+
+        With `new_external_reference` the appointment keeps its id, and all its references lead to it from then on. A
+        canceled appointment is booked again.
+        """
+        appointment = reschedule_by_reference(
+            organization=self.organization, actor=self.actor, **self.validated(ReschedulingInputSerializer)
+        )
+        return action_response("Appointment rescheduled", {"id": appointment.pk})
+
+    @extend_schema(
         summary="Cancel an appointment",
         request=CancellationInputSerializer,
         responses={
-            200: ActionResponse(CancellationSerializer),
+            200: ActionResponse(CancellationSerializer, "Appointment canceled"),
             404: OpenApiResponse(ERROR, "No appointment has this reference."),
             409: OpenApiResponse(ERROR, "A scheduler manages the appointment."),
         },
@@ -61,13 +94,53 @@ class AppointmentViewSet(ExternalViewSet):
     @extend_schema(
         summary="List appointments",
         parameters=list_parameters(AppointmentFilter),
-        responses={200: ListResponse(AppointmentListSerializer)},
+        responses={200: ListResponse(AppointmentListSerializer, "Appointments retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's appointments, newest first."""
         return self.list_response(AppointmentListSerializer, AppointmentFilter, message="Appointments retrieved")
 
-    @extend_schema(summary="Get an appointment", responses={200: DetailResponse(AppointmentDetailSerializer)})
+    @extend_schema(
+        summary="Get an appointment",
+        responses={200: DetailResponse(AppointmentDetailSerializer, "Appointment retrieved")},
+    )
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one appointment with its sources and opt-ins."""
         return self.detail_response(AppointmentDetailSerializer, id, message="Appointment retrieved")
+
+    @extend_schema(
+        summary="Update an appointment",
+        parameters=[IF_MATCH],
+        request=AppointmentUpdateInputSerializer,
+        responses={
+            200: UpdateResponse(AppointmentDetailSerializer, "Appointment updated"),
+            412: ChangedResponse(AppointmentDetailSerializer, "The appointment has another updated_at than If-Match"),
+        },
+    )
+    def update(self, request: Request, id: str) -> Response:
+        """Change outcome, members, URLs, category and custom values, with the effects that changes by staff have.
+
+        A request that changes nothing records nothing.
+        """
+        version, changes = self.required_version(), self.validated(AppointmentUpdateInputSerializer)
+        data = patch_appointment(
+            organization=self.organization,
+            actor=self.actor,
+            appointment_id=self.parse_id(id),
+            version=version,
+            changes=changes,
+        )
+        return action_response("Appointment updated", data)
+
+
+class EventTypeViewSet(ExternalViewSet):
+    """Look-ups."""
+
+    @extend_schema(
+        summary="List event types",
+        parameters=list_parameters(EventTypeFilter),
+        responses={200: ListResponse(EventTypeItemSerializer, "Event types retrieved")},
+    )
+    def list(self, request: Request) -> Response:
+        """Return one page of the organization's event types, ordered by name."""
+        return self.list_response(EventTypeItemSerializer, EventTypeFilter, message="Event types retrieved")

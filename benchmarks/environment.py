@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import psycopg
 
 from dev.local import processes
-from dev.local.embedded import free_port
+from dev.local.server import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT_APP = "pipeline_backend.web.rsgi:server"
@@ -38,6 +38,8 @@ class Dataset:
     other_organizations_keys: list[str]
     appointment_ids: list[str]
     lead_id: str  # a lead with two appointments
+    external_reference: str  # of one appointment
+    event_type_id: str  # of many appointments
     rare_email: str  # a member with half a percent of the appointments
     host_email: str  # members with many appointments
     setter_email: str

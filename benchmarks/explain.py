@@ -57,9 +57,8 @@ from organizations.services import issue_key  # noqa: E402
 from pipeline_backend.web.health import health_error  # noqa: E402
 from pipeline_backend.web.metrics import DatabaseCollector  # noqa: E402
 from webhooks.models import Endpoint, Event  # noqa: E402
-from webhooks.pruning import prune  # noqa: E402
 from webhooks.queue import DELIVERIES  # noqa: E402
-from webhooks.services import take_unreported_failures  # noqa: E402
+from webhooks.services import prune, take_unreported_failures  # noqa: E402
 
 EVERYTHING_DAYS, NOTHING_DAYS = 1, 3_000  # for which deliveries are kept
 FIRST_BATCH = 6  # statements, of pruning

@@ -26,7 +26,8 @@ from benchmarks.environment import PRODUCT_APP, ROOT, VARIABLES, Database, Envir
 from benchmarks.load_generator import get_request, run_load
 from benchmarks.suites.writes import BOOKING_PATH, booking, post_requests
 from dev.local import processes
-from dev.local.embedded import Postgres, Redis, free_port
+from dev.local.embedded import Postgres, Redis
+from dev.local.server import free_port
 from tests.databases import superuser_url
 from tests.faults.fast_receiver import FastReceiver
 from tests.overrides import overriding

@@ -45,6 +45,8 @@ def prepare(appointments: int) -> Dataset:
         other_organizations_keys=[set_up_api_access(other) for other in others],
         appointment_ids=[str(id) for id in newest_first.values_list("pk", flat=True)[:500]],
         lead_id=str(middle(leads.order_by("lead"))),
+        external_reference=middle(newest_first.exclude(external_reference=None)).external_reference,
+        event_type_id=str(middle(newest_first.exclude(event_type=None)).event_type_id),
         rare_email=RARE_EMAIL,
         host_email=middle(with_host).host.user.email,
         setter_email=middle(with_setter).setter.user.email,

@@ -1,25 +1,67 @@
-"""Query parameters of the leads list (docs/interface.md, L17)."""
+"""Query parameters of the lists of leads, sources and custom fields (docs/interface.md, L17, L26 and L27)."""
 
 from uuid import UUID
 
-from foundation.api.filters import ChoiceFilter, DateTimeFilter, OrderingFilter, QueryFilter, RelatedIdFilter
+from foundation.api.filters import (
+    ChoiceFilter,
+    DateTimeFilter,
+    IdListFilter,
+    NamedListFilter,
+    OrderingFilter,
+    QueryFilter,
+    RelatedIdFilter,
+)
 from foundation.api.sql_serializers import Tenant
-from leads.models import Lead, LeadQuerySet
+from foundation.db.names import by_name
+from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadQuerySet, Source
+from leads.phones import parse_phone
 from leads.services import find_merged
 from organizations.filters import CountedListFilter, MemberEmailFilter
 from statuses.models import Status, StatusRole
+from webhooks.filters import SubjectFilter
 
 
 class LeadIdFilter(RelatedIdFilter):
-    def __init__(self) -> None:
-        super().__init__("lead", Lead, help_text="A lead of the organization.")
+    def __init__(self, help_text: str = "A lead of the organization.") -> None:
+        super().__init__("lead", Lead, help_text=help_text)
 
     def known_id(self, organization: Tenant, id: UUID) -> UUID | None:
         return super().known_id(organization, id) or find_merged(organization=organization, lead_id=id)
 
 
+LEAD_EVENTS = SubjectFilter(
+    "lead_id",
+    LeadIdFilter("A lead: events about it, its opt-ins, its appointments, their notes, and leads merged into it."),
+)
+LEAD_EVENTS.add(Lead, "pk")
+LEAD_EVENTS.add(LeadNote, "lead")
+LEAD_EVENTS.add(LeadMerge, "lead", column="previous_id")
+
+
+class PhoneFilter(QueryFilter):
+    """Leads with this phone number in any spelling. Without + it is one of the organization's default country."""
+
+    def __init__(self) -> None:
+        help_text = "The lead's phone number in any spelling; without +, one of the organization's default country."
+        # Not stripped: the + of a number arrives as a space from clients that don't encode it.
+        super().__init__("phone_e164", help_text=help_text, strip=False)
+
+    def parse(self, text: str) -> str:
+        country = self.parent.organization.default_country
+        texts = [f"+{text.strip()}", text] if text.startswith(" ") else [text]
+        phones = [phone for phone in (parse_phone(each, country) for each in texts) if phone]
+        if not phones:
+            raise ValueError("must be a phone number, such as +442079460000")
+        return phones[0].e164
+
+    def has_index_order(self, value: str) -> bool:
+        return False
+
+
 class LeadFilter(CountedListFilter):
+    id = IdListFilter()
     email = QueryFilter("email", method="filter_email", help_text="The lead's e-mail, case-insensitive.")
+    phone = PhoneFilter()
     status_id = RelatedIdFilter("status", Status, help_text="A status of the organization.")
     status_role = ChoiceFilter("status__role", StatusRole)
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
@@ -35,3 +77,20 @@ class LeadFilter(CountedListFilter):
 
     def filter_email(self, leads: LeadQuerySet, name: str, email: str) -> LeadQuerySet:
         return leads.with_email(self.organization.pk, email)
+
+
+class SourceFilter(NamedListFilter):
+    # Every `utm_source` is a source, so there can be very many: this column has an index.
+    sort_key = "name_key"
+
+    class Meta:
+        model = Source
+        fields = ()
+
+
+class CustomFieldFilter(NamedListFilter):
+    sort_key = by_name("label")
+
+    class Meta:
+        model = CustomField
+        fields = ()

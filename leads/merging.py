@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.apps import apps
 from django.db.models import F, ForeignObjectRel, Q, Value
-from django.db.models.functions import Greatest
+from django.db.models.functions import Greatest, JSONObject
 from django.dispatch import Signal
 from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
@@ -239,11 +239,10 @@ def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: dateti
     for model, row_ids in ids.items():
         for relation in model._meta.related_objects:
             if issubclass(relation.related_model, Change):
-                rows = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": row_ids})
-                for change in rows.filter(created_at__gte=since):
-                    change.fields = {name: value for name, value in change.fields.items() if name == "previous_ids"}
-                    change.save(update_fields=["fields"])
-                rows.filter(created_at__gte=since, fields={}).delete()
+                changes = relation.related_model._base_manager.filter(created_at__gte=since)
+                changes = changes.filter(**{f"{relation.field.name}__in": row_ids})
+                changes.exclude(fields__has_key="previous_ids").delete()
+                changes.update(fields=JSONObject(previous_ids=F("fields__previous_ids")))
 
 
 def set_columns(lead: Lead, stored: Mapping[str, Any]) -> None:

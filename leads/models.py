@@ -8,11 +8,11 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Func, Q, UniqueConstraint, Value
-from django.db.models.functions import Coalesce, Lower
+from django.db.models.functions import Coalesce, Lower, Now
 
 from foundation.api.emails import spellings
 from foundation.db.names import fold_name
-from foundation.db.timestamps import MillisecondDateTimeField
+from foundation.db.timestamps import MillisecondDateTimeField, now
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn  # noqa: F401  # so that Django knows them
 from leads.privacy.models import Erasure  # noqa: F401  # so that Django knows it
 from organizations.actors import ActorFields
@@ -296,6 +296,7 @@ class CustomField(TenantModel):
         help_text="Options of a choice, separated by commas.",
     )
     position = models.PositiveIntegerField(default=0)
+    updated_at = MillisecondDateTimeField(default=now, db_default=Now(), editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["entity", "position", "key"]

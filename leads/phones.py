@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberFormat, ValidationResult
 
+from foundation.api.exceptions import ValidationFailed
+
 
 @dataclass(frozen=True)
 class Phone:
@@ -27,6 +29,27 @@ def parse_phone(text: str, default_country: str) -> Phone | None:
     if country not in phonenumbers.SUPPORTED_REGIONS:
         return None
     return Phone(phonenumbers.format_number(number, PhoneNumberFormat.E164), country)
+
+
+def parse_e164(text: str, country_text: str) -> Phone | None:
+    """Return the number with its country as sent, or None if `text` is empty; a country alone is only checked.
+
+    Raises ValidationFailed for `phone_e164` or `phone_country` (docs/interface.md, L8).
+    """
+    country = read_country_code(country_text) if country_text else None
+    if country_text and country is None:
+        raise ValidationFailed({"phone_country": ["must be an ISO 3166-1 alpha-2 country code"]})
+    if not text:
+        return None
+    if country is None:
+        raise ValidationFailed({"phone_country": ["is required when phone_e164 is given"]})
+    phone = parse_phone(text, country) if text.startswith("+") else None
+    if phone is None:
+        raise ValidationFailed({"phone_e164": ["must be a phone number in E.164 form, such as +14155552671"]})
+    # Countries share calling codes (+1 is US and CA), so the country is stored as sent, not as parsed.
+    if phonenumbers.country_code_for_region(phone.country) != phonenumbers.country_code_for_region(country):
+        raise ValidationFailed({"phone_country": ["must be a country of phone_e164"]})
+    return Phone(phone.e164, country)
 
 
 def read_country_code(text: str) -> str | None:

@@ -5,18 +5,29 @@ To add a field to the output, add one line to `LeadListSerializer` (the lead end
 """
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Expression, Func, JSONField, OuterRef, QuerySet, TextField
+from django.db.models import Expression, Func, JSONField, OuterRef, Q, QuerySet, TextField
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
+from rest_framework import serializers
 
 from foundation.api import sql_serializers as sql
-from foundation.api.fields import InputSerializer, UUIDField
+from foundation.api.fields import (
+    EmailField,
+    InputSerializer,
+    ObjectField,
+    StringField,
+    UpdateInputSerializer,
+    UUIDField,
+)
 from leads.models import CustomField, Lead, LeadMerge, LeadNote, Source, TouchPointType
+from leads.phones import parse_e164
 from organizations.serializers import ActorSerializer, UserSerializer
 from statuses.serializers import StatusSerializer
+
+STORED = Q(pk__isnull=False)  # true for every row
 
 # --- Output, read from the database as finished JSON
 
@@ -26,8 +37,8 @@ class SourceSerializer(sql.SQLSerializer):
 
     model = Source
 
-    id = sql.UUIDField()
-    name = sql.StringField()
+    id = sql.UUIDField(help_text="The source's id.")
+    name = sql.StringField(help_text="Its name.")
 
 
 class LeadSummarySerializer(sql.SQLSerializer):
@@ -35,14 +46,14 @@ class LeadSummarySerializer(sql.SQLSerializer):
 
     model = Lead
 
-    id = sql.UUIDField()
-    first_name = sql.StringField()
-    last_name = sql.StringField()
-    email = sql.StringField()
+    id = sql.UUIDField(help_text="The lead's id.")
+    first_name = sql.StringField(help_text="First name.")
+    last_name = sql.StringField(help_text="Last name; empty if it isn't known.")
+    email = sql.StringField(help_text="E-mail address.")
     phone_e164 = sql.StringField(null=True, help_text="E.164.")
     phone_country = sql.StringField(null=True, help_text="ISO 3166-1 alpha-2.")
-    next_touch_point_at = sql.DateTimeField(null=True)
-    next_touch_point_type = sql.ChoiceField(TouchPointType, null=True)
+    next_touch_point_at = sql.DateTimeField(null=True, help_text="The next contact with the lead.")
+    next_touch_point_type = sql.OpenChoiceField(TouchPointType, null=True, help_text="Its kind.")
 
 
 class CustomFieldValue(sql.AnyField):
@@ -62,11 +73,11 @@ class CustomFieldValueSerializer(sql.SQLSerializer):
 
     model = CustomField
 
-    id = sql.UUIDField()
-    key = sql.StringField()
-    label = sql.StringField()
-    type = sql.ChoiceField(CustomField.Type)
-    value = CustomFieldValue()
+    id = sql.UUIDField(help_text="The custom field's id.")
+    key = sql.StringField(help_text="Its key, which doesn't change.")
+    label = sql.StringField(help_text="Its name for people.")
+    type = sql.OpenChoiceField(CustomField.Type, help_text="The type of the value.")
+    value = CustomFieldValue(help_text="The value, of the field's type; null if it has none.")
 
 
 def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
@@ -86,16 +97,18 @@ class LeadListSerializer(LeadSummarySerializer):
 
     component_name = "LeadItem"
 
-    status = sql.NestedObject(StatusSerializer)
-    setter = sql.NestedObject(UserSerializer, null=True)
-    first_source = sql.NestedObject(SourceSerializer)
-    last_source = sql.NestedObject(SourceSerializer, help_text="Follows opt-ins, not bookings.")
+    status = sql.NestedObject(StatusSerializer, help_text="The lead's status.")
+    setter = sql.NestedObject(UserSerializer, null=True, help_text="The member who works with the lead.")
+    first_source = sql.NestedObject(SourceSerializer, help_text="Where the lead came from first.")
+    last_source = sql.NestedObject(
+        SourceSerializer, help_text="Where it came from last; follows opt-ins, not bookings."
+    )
     next_step_at = sql.DateTimeField(null=True, help_text="What staff have to do next. It stays until it is done.")
-    next_step_type = sql.ChoiceField(TouchPointType, null=True)
-    next_step_note = sql.StringField(null=True)
+    next_step_type = sql.OpenChoiceField(TouchPointType, null=True, help_text="The kind of the next step.")
+    next_step_note = sql.StringField(null=True, help_text="The note of the next step.")
     custom_fields = custom_fields(CustomField.Entity.LEAD)
-    created_at = sql.DateTimeField()
-    updated_at = sql.DateTimeField()
+    created_at = sql.DateTimeField(help_text="When the lead was stored.")
+    updated_at = sql.DateTimeField(help_text="When a value of the lead last changed.")
 
 
 class ErasedLeadSerializer(sql.SQLSerializer):
@@ -104,13 +117,13 @@ class ErasedLeadSerializer(sql.SQLSerializer):
     component_name = "ErasedLead"
     model = Lead
 
-    id = sql.UUIDField()
+    id = sql.UUIDField(help_text="The lead's id.")
 
 
 class PreviousIds(sql.Field):
     """The ids of the leads that were merged into the lead."""
 
-    openapi: ClassVar[sql.Schema] = {"type": "array", "items": {"type": "string", "format": "uuid"}}
+    openapi = {"type": "array", "items": {"type": "string", "format": "uuid"}}
 
     def expression(self, name: str, prefix: str) -> Combinable:
         merges = LeadMerge.unscoped.filter(lead=OuterRef(f"{prefix}pk")).order_by("created_at", "id")
@@ -131,11 +144,11 @@ class LeadNoteSerializer(sql.SQLSerializer):
     component_name = "LeadNoteDetail"
     model = LeadNote
 
-    id = sql.UUIDField()
-    note = sql.StringField()
-    author = sql.SameRowObject(ActorSerializer)
-    created_at = sql.DateTimeField()
-    lead = sql.NestedObject(LeadSerializer)
+    id = sql.UUIDField(help_text="The note's id.")
+    note = sql.StringField(help_text="The note's text.")
+    author = sql.SameRowObject(ActorSerializer, help_text="Who wrote it.")
+    created_at = sql.DateTimeField(help_text="When it was written.")
+    lead = sql.NestedObject(LeadSerializer, help_text="The lead that it is about.")
 
 
 class CustomFieldSerializer(sql.SQLSerializer):
@@ -144,12 +157,38 @@ class CustomFieldSerializer(sql.SQLSerializer):
     component_name = "CustomFieldDetail"
     model = CustomField
 
-    id = sql.UUIDField()
-    entity = sql.ChoiceField(CustomField.Entity, help_text="The objects that have the field.")
-    key = sql.StringField()
-    label = sql.StringField()
-    type = sql.ChoiceField(CustomField.Type)
+    id = sql.UUIDField(help_text="The custom field's id.")
+    entity = sql.OpenChoiceField(CustomField.Entity, help_text="The objects that have the field.")
+    key = sql.StringField(help_text="Its key, which doesn't change.")
+    label = sql.StringField(help_text="Its name for people.")
+    type = sql.OpenChoiceField(CustomField.Type, help_text="The type of its values.")
     position = sql.IntegerField(help_text="Custom fields are shown in the order of position and key.")
+
+
+class SourceItemSerializer(SourceSerializer):
+    """A source in the sources list."""
+
+    component_name = "SourceItem"
+
+    is_active = sql.ConditionField(STORED, help_text="Always true: sources are never retired.")
+    updated_at = sql.DateTimeField("created_at", help_text="When it was stored: a source never changes.")
+
+
+class CustomFieldItemSerializer(sql.SQLSerializer):
+    """A custom field in the custom fields list."""
+
+    component_name = "CustomFieldItem"
+    model = CustomField
+
+    id = sql.UUIDField(help_text="The custom field's id.")
+    name = sql.StringField("label", help_text="Its name for people, which leads and appointments show as label.")
+    entity = sql.OpenChoiceField(CustomField.Entity, help_text="The objects that have the field.")
+    key = sql.StringField(help_text="Its key, which doesn't change.")
+    type = sql.OpenChoiceField(CustomField.Type, help_text="The type of its values.")
+    options = sql.StringListField(help_text="The values that a SELECT can have; empty for other types.")
+    position = sql.IntegerField(help_text="Objects show their custom fields in the order of position and key.")
+    is_active = sql.ConditionField(STORED, help_text="Always true: a custom field is deleted, not retired.")
+    updated_at = sql.DateTimeField(help_text="When the definition last changed.")
 
 
 class LeadStatusSerializer(sql.SQLSerializer):
@@ -158,7 +197,7 @@ class LeadStatusSerializer(sql.SQLSerializer):
     component_name = "StatusUpdate"
 
     id = sql.UUIDField(help_text="The lead.")
-    status = sql.NestedObject(StatusSerializer)
+    status = sql.NestedObject(StatusSerializer, help_text="Its status from now on.")
 
 
 # --- Input
@@ -168,3 +207,35 @@ class StatusUpdateInputSerializer(InputSerializer):
     """The new status of a lead."""
 
     status_id = UUIDField(help_text="A status of the lead board, from the statuses list.")
+
+
+class LeadUpdateInputSerializer(UpdateInputSerializer):
+    """Changes of a lead. An absent field keeps its value; null clears one that may be null."""
+
+    first_name = StringField(required=False, trim_whitespace=True, help_text="First name.")
+    last_name = StringField(required=False, allow_null=True, trim_whitespace=True, help_text="Last name.")
+    phone_e164 = StringField(
+        required=False, allow_null=True, trim_whitespace=True, help_text="E.164. null removes the number."
+    )
+    phone_country = StringField(
+        required=False,
+        allow_null=True,
+        trim_whitespace=True,
+        help_text="ISO 3166-1 alpha-2, in either letter case; required with phone_e164, and sent only with it.",
+    )
+    setter_email = EmailField(
+        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
+    )
+    custom_fields = ObjectField(
+        required=False,
+        help_text="New values by the custom fields' keys. null removes one; others stay.",
+    )
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the values with a `phone`, None to clear it, in place of number and country."""
+        if "phone_e164" in values:
+            text, country = values.pop("phone_e164"), values.pop("phone_country", None)
+            return values | {"phone": parse_e164(text or "", country or "")}
+        if "phone_country" in values:
+            raise serializers.ValidationError({"phone_country": ["must be sent together with phone_e164"]})
+        return values

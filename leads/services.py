@@ -11,9 +11,11 @@ from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Sum
+from django.db.models.functions import Lower
 
 from foundation.api.emails import email_key, spellings
-from foundation.api.exceptions import ValidationFailed
+from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.api.fields import MAX_NAME_LENGTH
 from foundation.api.sql_serializers import Tenant
 from foundation.db.compiled import CompiledQuery, Param
@@ -26,16 +28,27 @@ from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChang
 from leads.phones import Phone, parse_phone
 from leads.serializers import CustomFieldSerializer, LeadSerializer
 from organizations.actors import Actor, actor_columns
-from organizations.models import Membership, Organization
+from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.services import check_limit
 from statuses.models import PAID_ROLES, VERDICT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
 from webhooks.events import record_event, record_events, store_changes
 
 MAX_CUSTOM_FIELDS = 100  # of an organization: each lead and appointment shows them all
+MAX_OPTIONS = 2_000  # of all custom fields of an organization together, because forms show them all
 # Compiled for the benchmarks "create an appointment" and "submit an opt-in".
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
     lambda: Source.objects.of(Param("organization")).filter(name_key=Param("source_key"))
+)
+# Compiled for the benchmark "create an appointment".
+MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
+    lambda: (
+        Membership.objects.of(Param("organization"))
+        .filter(CAN_BE_ASSIGNED)
+        .select_related("user", "mail_preference")
+        .alias(lowercase_email=Lower("user__email"))
+        .filter(lowercase_email=Param("email", "text"))
+    )
 )
 
 LOCK_EMAILS = "SELECT pg_advisory_xact_lock(hashtextextended(email, 0)) FROM unnest(%s::text[]) AS email"
@@ -161,6 +174,26 @@ def find_merged(*, organization: Tenant, lead_id: UUID) -> UUID | None:
     return merged_into
 
 
+def find_members(organization: Organization, emails: Mapping[str, str | None]) -> dict[str, Membership]:
+    """Return the members with these e-mails by role, such as `setter`; a role without e-mail is left out.
+
+    Raises ValidationFailed for each `<role>_email` that belongs to no active member, or to a viewer.
+    """
+    members: dict[str, Membership] = {}
+    errors: dict[str, list[str]] = {}
+    for role, email in emails.items():
+        if not email:
+            continue
+        found = (MEMBER_BY_EMAIL.first(organization=organization.pk, email=form) for form in spellings(email))
+        if member := next(filter(None, found), None):
+            members[role] = member
+        else:
+            errors[f"{role}_email"] = ["must belong to an active member of the organization"]
+    if errors:
+        raise ValidationFailed(errors)
+    return members
+
+
 def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status: Status | None = None) -> None:
     """Set the touch point and status of a locked lead, without storing them.
 
@@ -254,14 +287,22 @@ def add_note(*, organization: Organization, actor: Actor, lead: Lead, text: str,
 
 @transaction.atomic
 def save_custom_field(*, organization: Organization, actor: Actor, field: CustomField) -> CustomField:
-    """Lock the stored one; for a new one the organization. Raises Conflict if it has `MAX_CUSTOM_FIELDS`."""
+    """Store a custom field and record the event. Locks the stored one, and the organization if the field grows.
+
+    Raises Conflict beyond `MAX_CUSTOM_FIELDS` or `MAX_OPTIONS`. An organization that has more already keeps them.
+    """
     rows = CustomField.objects.of(organization)
     if field._state.adding:
         limit, advice = MAX_CUSTOM_FIELDS, "Delete one that is no longer needed first."
         check_limit(organization=organization, rows=rows, limit=limit, name="custom fields", advice=advice)
-    rows.select_for_update(no_key=True).filter(pk=field.pk).first()
+    stored = rows.select_for_update(no_key=True).filter(pk=field.pk).first()
+    if len(field.options) > len(stored.options if stored else ()):
+        Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+        others = rows.exclude(pk=field.pk).aggregate(options=Sum("options__len", default=0))
+        if others["options"] + len(field.options) > MAX_OPTIONS:
+            raise Conflict(f"The choices of an organization can have at most {MAX_OPTIONS} options together.")
     before = CustomFieldSerializer.get_text(organization, field.pk)
-    field.organization = organization
+    field.organization, field.updated_at = organization, now()
     field.save()
     topic = topics.CUSTOM_FIELD_UPDATED if before else topics.CUSTOM_FIELD_CREATED
     record_event(topic, field, actor=actor, before=before)

@@ -1,11 +1,13 @@
-"""URLs of the lead endpoints."""
+"""URLs of the lead endpoints, and of the look-ups of sources and custom fields."""
 
 from django.urls import path
 
-from leads.views import LeadViewSet
+from leads.views import CustomFieldViewSet, LeadViewSet, SourceViewSet
 
 urlpatterns = [
     path("external/leads", LeadViewSet.as_view({"get": "list"}), name="leads"),
-    path("external/leads/<str:id>", LeadViewSet.as_view({"get": "retrieve"}), name="lead"),
+    path("external/leads/<str:id>", LeadViewSet.as_view({"get": "retrieve", "patch": "update"}), name="lead"),
     path("external/leads/<str:id>/status", LeadViewSet.as_view({"patch": "update_status"}), name="lead-status"),
+    path("external/sources", SourceViewSet.as_view({"get": "list"}), name="sources"),
+    path("external/custom-fields", CustomFieldViewSet.as_view({"get": "list"}), name="custom-fields"),
 ]

@@ -1,15 +1,32 @@
-"""The lead endpoints: list, detail and status update (docs/interface.md, L15 to L18)."""
+"""The lead endpoints, and the look-ups of sources and custom fields (docs/interface.md, L15 to L18, L26 to L29)."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from foundation.api.exceptions import ResourceNotFound
-from foundation.api.openapi import ActionResponse, DetailResponse, ListResponse, list_parameters
+from foundation.api.openapi import (
+    IF_MATCH,
+    ActionResponse,
+    ChangedResponse,
+    DetailResponse,
+    ListResponse,
+    UpdateResponse,
+    list_parameters,
+)
 from foundation.api.responses import action_response, data_response
 from foundation.api.viewsets import ExternalViewSet
-from leads.filters import LeadFilter
-from leads.serializers import LeadListSerializer, LeadSerializer, LeadStatusSerializer, StatusUpdateInputSerializer
+from leads.filters import CustomFieldFilter, LeadFilter, SourceFilter
+from leads.patches import patch_lead
+from leads.serializers import (
+    CustomFieldItemSerializer,
+    LeadListSerializer,
+    LeadSerializer,
+    LeadStatusSerializer,
+    LeadUpdateInputSerializer,
+    SourceItemSerializer,
+    StatusUpdateInputSerializer,
+)
 from leads.services import change_status, find_merged
 from statuses.serializers import StatusSerializer
 
@@ -18,13 +35,15 @@ class LeadViewSet(ExternalViewSet):
     """Leads."""
 
     @extend_schema(
-        summary="List leads", parameters=list_parameters(LeadFilter), responses={200: ListResponse(LeadListSerializer)}
+        summary="List leads",
+        parameters=list_parameters(LeadFilter),
+        responses={200: ListResponse(LeadListSerializer, "Leads retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's leads, newest first."""
         return self.list_response(LeadListSerializer, LeadFilter, message="Leads retrieved")
 
-    @extend_schema(summary="Get a lead", responses={200: DetailResponse(LeadSerializer)})
+    @extend_schema(summary="Get a lead", responses={200: DetailResponse(LeadSerializer, "Lead retrieved")})
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one lead by its id, or by the id of a lead that was merged into it."""
         lead_id = self.parse_id(id)
@@ -36,9 +55,30 @@ class LeadViewSet(ExternalViewSet):
         return data_response("Lead retrieved", lead)
 
     @extend_schema(
+        summary="Update a lead",
+        parameters=[IF_MATCH],
+        request=LeadUpdateInputSerializer,
+        responses={
+            200: UpdateResponse(LeadSerializer, "Lead updated"),
+            412: ChangedResponse(LeadSerializer, "The lead has another updated_at than If-Match"),
+        },
+    )
+    def update(self, request: Request, id: str) -> Response:
+        """Change names, phone, setter and custom values. A request that changes nothing records nothing."""
+        version, changes = self.required_version(), self.validated(LeadUpdateInputSerializer)
+        data = patch_lead(
+            organization=self.organization,
+            actor=self.actor,
+            lead_id=self.parse_id(id),
+            version=version,
+            changes=changes,
+        )
+        return action_response("Lead updated", data)
+
+    @extend_schema(
         summary="Update a lead's status",
         request=StatusUpdateInputSerializer,
-        responses={200: ActionResponse(LeadStatusSerializer)},
+        responses={200: ActionResponse(LeadStatusSerializer, "Lead status updated")},
     )
     def update_status(self, request: Request, id: str) -> Response:
         """Move a lead to any status of the lead board. Repeating the same status returns 200 and records nothing."""
@@ -48,3 +88,29 @@ class LeadViewSet(ExternalViewSet):
             raise ResourceNotFound
         status = StatusSerializer.get(self.organization, lead.status_id)
         return action_response("Lead status updated", {"id": lead.pk, "status": status})
+
+
+class SourceViewSet(ExternalViewSet):
+    """Look-ups."""
+
+    @extend_schema(
+        summary="List sources",
+        parameters=list_parameters(SourceFilter),
+        responses={200: ListResponse(SourceItemSerializer, "Sources retrieved")},
+    )
+    def list(self, request: Request) -> Response:
+        """Return one page of the organization's sources, ordered by name."""
+        return self.list_response(SourceItemSerializer, SourceFilter, message="Sources retrieved")
+
+
+class CustomFieldViewSet(ExternalViewSet):
+    """Look-ups."""
+
+    @extend_schema(
+        summary="List custom fields",
+        parameters=list_parameters(CustomFieldFilter),
+        responses={200: ListResponse(CustomFieldItemSerializer, "Custom fields retrieved")},
+    )
+    def list(self, request: Request) -> Response:
+        """Return one page of the custom fields of leads and appointments, ordered by name."""
+        return self.list_response(CustomFieldItemSerializer, CustomFieldFilter, message="Custom fields retrieved")

@@ -9,7 +9,7 @@ from email.utils import parseaddr
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from icalendar import Calendar, Event, vCalAddress, vText
+from icalendar import STATUS, Calendar, Event, vCalAddress
 
 from notifications.models import Context, Kind
 
@@ -19,6 +19,7 @@ CANCELLATIONS = [Kind.CALL_CANCELED, Kind.CALL_REASSIGNED]
 def build_invitation(kind: str, context: Context, start: datetime) -> tuple[str, bytes]:
     """Return the method (REQUEST or CANCEL) and the calendar as bytes."""
     method = "CANCEL" if kind in CANCELLATIONS else "REQUEST"
+    # Not `Calendar.new`, which gives each calendar a random UID.
     calendar = Calendar()
     calendar.add("prodid", "-//Pipeline Backend//EN")
     calendar.add("version", "2.0")
@@ -28,28 +29,29 @@ def build_invitation(kind: str, context: Context, start: datetime) -> tuple[str,
 
 
 def build_event(method: str, context: Context, start: datetime) -> Event:
-    event = Event()
-    # Remove the defaults after 0.3: notifications that version 0.2 has queued have neither UID nor duration.
-    event.add("uid", context.get("uid", f"{context['appointment_id']}@{urlsplit(settings.BASE_URL).hostname}"))
-    event.add("sequence", context["sequence"])
-    event.add("dtstamp", datetime.fromisoformat(context["updated_at"]))
-    event.add("dtstart", start)
-    event.add("dtend", start + timedelta(minutes=context.get("duration_minutes", 60)))
-    event.add("summary", f"{context['event_type'] or 'Appointment'} with {context['lead_name']}")
-    event.add("description", describe(context))
-    # Also for a participant who leaves a call that takes place: calendars remove an entry only with this status.
-    event.add("status", "CANCELLED" if method == "CANCEL" else "CONFIRMED")
-    if context["meeting_url"]:
-        event.add("location", context["meeting_url"])
-        event.add("url", context["meeting_url"])
     # Calendars accept updates from the organizer only, so it is the same address for all of them.
     name, email = parseaddr(settings.DEFAULT_FROM_EMAIL)
-    event["organizer"] = build_address(name or email, email)
+    return Event.new(
+        # Remove the defaults after 0.3: notifications that version 0.2 has queued have neither UID nor duration.
+        uid=context.get("uid", f"{context['appointment_id']}@{urlsplit(settings.BASE_URL).hostname}"),
+        sequence=context["sequence"],
+        stamp=datetime.fromisoformat(context["updated_at"]),
+        start=start,
+        end=start + timedelta(minutes=context.get("duration_minutes", 60)),
+        summary=f"{context['event_type'] or 'Appointment'} with {context['lead_name']}",
+        description=describe(context),
+        # Also for a participant who leaves a call that takes place: calendars remove an entry only with this status.
+        status=STATUS.CANCELLED if method == "CANCEL" else STATUS.CONFIRMED,
+        location=context["meeting_url"] or None,
+        url=context["meeting_url"] or None,
+        organizer=vCalAddress.new(email, cn=name or email),
+        attendees=[build_attendee(**attendee) for attendee in context["attendees"]],
+    )
+
+
+def build_attendee(name: str, email: str) -> vCalAddress:
     # No answer is asked for, because no one reads the organizer's mailbox.
-    params = {"role": "REQ-PARTICIPANT", "partstat": "NEEDS-ACTION", "rsvp": "FALSE"}
-    for attendee in context["attendees"]:
-        event.add("attendee", build_address(attendee["name"], attendee["email"], **params), encode=False)
-    return event
+    return vCalAddress.new(email, cn=name, role="REQ-PARTICIPANT", partstat="NEEDS-ACTION", rsvp=False)
 
 
 def describe(context: Context) -> str:
@@ -63,9 +65,3 @@ def describe(context: Context) -> str:
     }
     lines = [f"{name}: {value}" for name, value in facts.items() if value]
     return "\n".join([*lines, *(["", context["note"]] if context["note"] else [])])
-
-
-def build_address(name: str, email: str, **params: str) -> vCalAddress:
-    address = vCalAddress(f"mailto:{email}")
-    address.params.update({key: vText(value) for key, value in {"cn": name, **params}.items()})
-    return address

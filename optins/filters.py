@@ -1,12 +1,16 @@
 """Query parameters of the opt-ins list (docs/interface.md, O12)."""
 
-from foundation.api.filters import ChoiceFilter, DateTimeFilter, OrderingFilter
-from leads.filters import LeadIdFilter
+from foundation.api.filters import ChoiceFilter, DateTimeFilter, IdListFilter, OrderingFilter, ReferenceFilter
+from leads.filters import LEAD_EVENTS, LeadIdFilter
 from optins.models import OptIn, OptInSource
 from organizations.filters import CountedListFilter
 
+LEAD_EVENTS.add(OptIn, "lead")
+
 
 class OptInFilter(CountedListFilter):
+    id = IdListFilter()
+    external_reference = ReferenceFilter()
     source = ChoiceFilter("source", OptInSource, single=True, help_text="An opt-in source.")
     lead_id = LeadIdFilter()
     created_from = DateTimeFilter("created_at", "gte")

@@ -7,9 +7,6 @@ To add a field to the output, add one line to `OptInListSerializer` (lists, the 
 from operator import itemgetter
 from typing import Any, NotRequired, TypedDict
 
-from phonenumbers import country_code_for_region
-from rest_framework import serializers
-
 from foundation.api import sql_serializers as sql
 from foundation.api.fields import (
     MAX_TEXT_LENGTH,
@@ -22,7 +19,7 @@ from foundation.api.fields import (
     LenientInputSerializer,
     StringField,
 )
-from leads.phones import Phone, parse_phone, read_country_code
+from leads.phones import parse_e164
 from optins.models import ACCEPTED_ON_SUBMIT, MAX_TRAFFIC_LENGTH, OptIn, OptInSource, QuestionAnswer
 from webhooks.topics import AttributionSerializer
 
@@ -35,13 +32,13 @@ class OptInListSerializer(sql.SQLSerializer):
     component_name = "OptInItem"
     model = OptIn
 
-    id = sql.UUIDField()
+    id = sql.UUIDField(help_text="The opt-in's id.")
     lead_id = sql.UUIDField(help_text="The lead it created or matched.")
-    source = sql.ChoiceField(OptInSource)
-    provider_form_id = sql.StringField(null=True)
-    provider_form_name = sql.StringField(null=True)
+    source = sql.ChoiceField(OptInSource, help_text="Where the form was submitted.")
+    provider_form_id = sql.StringField(null=True, help_text="The provider's id of the form.")
+    provider_form_name = sql.StringField(null=True, help_text="The provider's name of the form.")
     external_reference = sql.StringField(null=True, help_text="The provider's reference of the submission.")
-    created_at = sql.DateTimeField()
+    created_at = sql.DateTimeField(help_text="When the opt-in was stored.")
 
 
 class QuestionAnswerSerializer(sql.SQLSerializer):
@@ -49,8 +46,8 @@ class QuestionAnswerSerializer(sql.SQLSerializer):
 
     model = QuestionAnswer
 
-    id = sql.UUIDField()
-    question = sql.StringField()
+    id = sql.UUIDField(help_text="The answer's id.")
+    question = sql.StringField(help_text="The question as the form showed it.")
     answer = sql.StringField(null=True, help_text="Null if skipped.")
     position = sql.IntegerField(help_text="Display order, from 1.")
 
@@ -60,17 +57,19 @@ class TrafficAttributionSerializer(AttributionSerializer):
 
     model = OptIn
 
-    referrer = sql.StringField(null=True)
-    landing_page = sql.StringField(null=True)
+    referrer = sql.StringField(null=True, help_text="The page that the visitor came from.")
+    landing_page = sql.StringField(null=True, help_text="The first page that the visitor saw.")
 
 
 class OptInDetailSerializer(OptInListSerializer):
     """An opt-in with its answers and its traffic source."""
 
     question_answers = sql.NestedList(
-        QuestionAnswerSerializer, lambda outer: QuestionAnswer.unscoped.filter(opt_in=outer("pk")).order_by("position")
+        QuestionAnswerSerializer,
+        lambda outer: QuestionAnswer.unscoped.filter(opt_in=outer("pk")).order_by("position"),
+        help_text="The questions and answers, in the order of position.",
     )
-    traffic_attribution = sql.SameRowObject(TrafficAttributionSerializer)
+    traffic_attribution = sql.SameRowObject(TrafficAttributionSerializer, help_text="The traffic source of the visit.")
 
 
 class SubmissionSerializer(sql.SQLSerializer):
@@ -78,9 +77,9 @@ class SubmissionSerializer(sql.SQLSerializer):
 
     component_name = "Submitted"
 
-    opt_in_id = sql.UUIDField()
-    lead_id = sql.UUIDField()
-    is_new_lead = sql.BooleanField()
+    opt_in_id = sql.UUIDField(help_text="The opt-in's id.")
+    lead_id = sql.UUIDField(help_text="The lead's id.")
+    is_new_lead = sql.BooleanField(help_text="Whether the submission created the lead.")
 
 
 # --- Input
@@ -98,51 +97,69 @@ class QuestionAnswerData(TypedDict):
 class QuestionAnswerInputSerializer(InputSerializer):
     """A question and its answer. The position defaults to the place in the array, from 1."""
 
-    question = StringField(max_length=MAX_TEXT_LENGTH)
+    question = StringField(max_length=MAX_TEXT_LENGTH, help_text="The question as the form showed it.")
     answer = AnyTextField(
         max_length=MAX_TEXT_LENGTH,
-        help_text="Stored as text, a list joined by commas. Absent, null or blank if the question was skipped.",
+        help_text="A string. Numbers, booleans and lists are accepted, too, and stored as text, a list joined by "
+        "commas. Absent, null or blank if the question was skipped.",
     )
-    position = IntegerField(min_value=1, max_value=MAX_POSITION, required=False, allow_null=True)
+    position = IntegerField(
+        min_value=1,
+        max_value=MAX_POSITION,
+        required=False,
+        allow_null=True,
+        help_text="Display order, from 1; by default the place in the array.",
+    )
 
 
-def traffic_field(help_text: str = "") -> AnyTextField:
+def traffic_field(help_text: str) -> AnyTextField:
     """Return a field that refuses nothing, because no submission is worth losing for it."""
     return AnyTextField(max_length=MAX_TRAFFIC_LENGTH, cut=True, help_text=help_text)
 
 
 class TrafficInputSerializer(LenientInputSerializer):
-    """The traffic source of the visit. Each value is stored as text, trimmed and cut to 8,192 characters."""
+    """The traffic source of the visit. Each value is stored as text, trimmed and cut to 8,192 characters.
 
-    utm_source = traffic_field()
-    utm_medium = traffic_field()
-    utm_campaign = traffic_field()
+    Nothing is refused here: another type is stored as text, and anything in place of the object counts as absent.
+    """
+
+    utm_source = traffic_field("The URL's utm_source.")
+    utm_medium = traffic_field("The URL's utm_medium.")
+    utm_campaign = traffic_field("The URL's utm_campaign.")
     utm_content = traffic_field(
-        "The user id (user_…) of an active member who is not a viewer makes that member the lead's setter."
+        "The URL's utm_content. The user id (user_…) of an active member who is not a viewer makes that member the "
+        "lead's setter."
     )
-    utm_term = traffic_field()
-    referrer = traffic_field()
-    landing_page = traffic_field()
+    utm_term = traffic_field("The URL's utm_term.")
+    referrer = traffic_field("The page that the visitor came from.")
+    landing_page = traffic_field("The first page that the visitor saw.")
 
 
 class OptInInputSerializer(InputSerializer):
     """A form submission."""
 
-    email = EmailField()
-    first_name = StringField(trim_whitespace=True)
-    source = ChoiceField(ACCEPTED_ON_SUBMIT)  # type: ignore[assignment]  # DRF's own `source` is an attribute of fields
-    last_name = StringField(trim_whitespace=True, required=False)
+    email = EmailField(help_text="Finds or creates the lead.")
+    first_name = StringField(trim_whitespace=True, help_text="Used only for a new lead.")
+    source = ChoiceField(  # type: ignore[assignment]  # DRF's own `source` is an attribute of fields
+        ACCEPTED_ON_SUBMIT, help_text="Where the form was submitted."
+    )
+    last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
     phone_e164 = StringField(required=False, trim_whitespace=True, help_text="E.164.")
     phone_country = StringField(
         required=False,
         trim_whitespace=True,
         help_text="ISO 3166-1 alpha-2, in either letter case; required with phone_e164.",
     )
-    provider_form_id = StringField(required=False)
-    provider_form_name = StringField(required=False)
+    provider_form_id = StringField(required=False, help_text="The provider's id of the form.")
+    provider_form_name = StringField(required=False, help_text="The provider's name of the form.")
     external_reference = StringField(required=False, help_text="Idempotency key, together with source.")
-    questions_answers = BoundedListField(child=QuestionAnswerInputSerializer(), required=False, max_length=MAX_ANSWERS)
-    traffic = TrafficInputSerializer(required=False)
+    questions_answers = BoundedListField(
+        child=QuestionAnswerInputSerializer(),
+        required=False,
+        max_length=MAX_ANSWERS,
+        help_text="The questions of the form with their answers.",
+    )
+    traffic = TrafficInputSerializer(required=False, help_text="The traffic source of the visit.")
 
     def validate_questions_answers(self, answers: list[QuestionAnswerData]) -> list[QuestionAnswerData]:
         """Return the answers in their order, each with a position of its own (docs/interface.md, O5)."""
@@ -155,24 +172,5 @@ class OptInInputSerializer(InputSerializer):
         return answers
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        text, country = values.pop("phone_e164", None), values.pop("phone_country", None)
-        if country:
-            country = read_country_code(country)
-            if country is None:
-                raise serializers.ValidationError({"phone_country": ["must be an ISO 3166-1 alpha-2 country code"]})
-        return {**values, "phone": parse_phone_with_country(text, country) if text else None}
-
-
-def parse_phone_with_country(text: str, country: str | None) -> Phone:
-    """Return the number. Raises ValidationError if it is invalid or does not fit the country."""
-    if not country:
-        raise serializers.ValidationError({"phone_country": ["is required when phone_e164 is given"]})
-    phone = parse_phone(text, country) if text.startswith("+") else None
-    if phone is None:
-        raise serializers.ValidationError(
-            {"phone_e164": ["must be a phone number in E.164 form, such as +14155552671"]}
-        )
-    # Countries share calling codes (+1 is US and CA), so the country is stored as sent, not as parsed.
-    if country_code_for_region(phone.country) != country_code_for_region(country):
-        raise serializers.ValidationError({"phone_country": ["must be a country of phone_e164"]})
-    return Phone(phone.e164, country)
+        phone = parse_e164(values.pop("phone_e164", ""), values.pop("phone_country", ""))
+        return values | ({"phone": phone} if phone else {})

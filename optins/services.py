@@ -1,8 +1,6 @@
 """The service that records opt-ins."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Required, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from foundation.db.compiled import CombinedQuery, CompiledQuery, Param
@@ -31,68 +29,59 @@ OPT_IN_BY_REFERENCE: CompiledQuery[tuple[UUID, UUID]] = CompiledQuery(
 CONTEXT_QUERY = CombinedQuery(OPT_IN_BY_REFERENCE, DEFAULT_STATUS_BY_ROLE[Board.LEAD], SOURCE_BY_NAME)
 
 
-@dataclass(frozen=True)
-class Submission:
-    opt_in_id: UUID
-    lead_id: UUID
-    is_new_lead: bool
-
-
-class SubmissionData(TypedDict, total=False):
-    email: Required[str]
-    first_name: Required[str]
-    source: Required[str]
-    last_name: str
-    phone: Phone | None
-    provider_form_id: str
-    provider_form_name: str
-    external_reference: str | None
-    traffic: Mapping[str, str | None]
-    questions_answers: list[QuestionAnswerData]
-
-
 @atomic_with_retry
-def submit(*, organization: Organization, actor: Actor, **data: Unpack[SubmissionData]) -> Submission:
+def submit(
+    *,
+    organization: Organization,
+    actor: Actor,
+    email: str,
+    first_name: str,
+    source: str,
+    last_name: str = "",
+    phone: Phone | None = None,
+    external_reference: str | None = None,
+    traffic: Mapping[str, str | None] | None = None,
+    questions_answers: Sequence[QuestionAnswerData] = (),
+    **form: str,
+) -> tuple[UUID, UUID, bool]:
     """Record a form submission for the lead with this e-mail, created if there is none. Locks the lead.
 
-    Repeating an `external_reference` of the same source returns its opt-in and changes nothing (docs/interface.md,
-    O7 to O11).
+    Returns the ids of opt-in and lead, and whether the lead is new. `form` can have `provider_form_id` and
+    `provider_form_name`. Repeating an `external_reference` of the same source returns its opt-in and changes nothing
+    (docs/interface.md, O7 to O11).
     """
-    traffic = data.get("traffic") or {}
-    source_name = normalized_source_name(traffic.get("utm_source") or data["source"])
+    traffic = traffic or {}
+    source_name = normalized_source_name(traffic.get("utm_source") or source)
     known, new_lead_status, lead_source = CONTEXT_QUERY.first(
         organization=organization.pk,
-        source=data["source"],
-        reference=data.get("external_reference"),
+        source=source,
+        reference=external_reference,
         role=StatusRole.NEW_LEAD.value,
         source_key=fold_name(source_name),
     )
     if known:
-        opt_in_id, lead_id = known
-        return Submission(opt_in_id, lead_id, is_new_lead=False)
+        return (*known, False)
 
     lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
     lead, is_new_lead = upsert_lead(
         organization=organization,
         actor=actor,
-        email=data["email"],
+        email=email,
         create_defaults={"status": new_lead_status, "first_source": lead_source},
-        first_name=data["first_name"],
-        last_name=data.get("last_name", ""),
-        phone=data.get("phone"),
+        first_name=first_name,
+        last_name=last_name,
+        phone=phone,
         setter=find_setter(organization, traffic.get("utm_content") or ""),
         last_source=lead_source,
     )
-    names = ("source", "external_reference", "provider_form_id", "provider_form_name")
-    columns = {name: data.get(name) for name in names}
-    opt_in = OptIn(organization=organization, lead=lead, **columns, **traffic)
-    answers = data.get("questions_answers") or []
-    rows = [QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in answers]
-    insert_all(opt_in, *rows)
+    columns = {"source": source, "external_reference": external_reference, **form, **traffic}
+    opt_in = OptIn(organization=organization, lead=lead, **columns)
+    answers = [QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in questions_answers]
+    insert_all(opt_in, *answers)
     if not is_new_lead:
         save_lead(lead, actor=actor)
     record_event(CREATED, opt_in, actor=actor)
-    return Submission(opt_in.pk, lead.pk, is_new_lead)
+    return opt_in.pk, lead.pk, is_new_lead
 
 
 def find_setter(organization: Organization, utm_content: str) -> Membership | None:

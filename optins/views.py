@@ -18,7 +18,10 @@ class OptInViewSet(ExternalViewSet):
     @extend_schema(
         summary="Submit an opt-in",
         request=OptInInputSerializer,
-        responses={200: ActionResponse(SubmissionSerializer), 201: ActionResponse(SubmissionSerializer)},
+        responses={
+            200: ActionResponse(SubmissionSerializer, "Opt-in recorded"),
+            201: ActionResponse(SubmissionSerializer, "Lead created via opt-in"),
+        },
     )
     def submit(self, request: Request) -> Response:
         """Record a form submission. Returns 201 if it creates a lead, 200 if the lead exists.
@@ -26,21 +29,23 @@ class OptInViewSet(ExternalViewSet):
         With an `external_reference` the request is safe to repeat: the same reference and source return the stored
         record.
         """
-        submission = submit(organization=self.organization, actor=self.actor, **self.validated(OptInInputSerializer))
-        if submission.is_new_lead:
-            return action_response("Lead created via opt-in", vars(submission), status=201)
-        return action_response("Opt-in recorded", vars(submission))
+        data = self.validated(OptInInputSerializer)
+        opt_in_id, lead_id, is_new_lead = submit(organization=self.organization, actor=self.actor, **data)
+        result = {"opt_in_id": opt_in_id, "lead_id": lead_id, "is_new_lead": is_new_lead}
+        if is_new_lead:
+            return action_response("Lead created via opt-in", result, status=201)
+        return action_response("Opt-in recorded", result)
 
     @extend_schema(
         summary="List opt-ins",
         parameters=list_parameters(OptInFilter),
-        responses={200: ListResponse(OptInListSerializer)},
+        responses={200: ListResponse(OptInListSerializer, "Opt-ins retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's opt-ins, newest first."""
         return self.list_response(OptInListSerializer, OptInFilter, message="Opt-ins retrieved")
 
-    @extend_schema(summary="Get an opt-in", responses={200: DetailResponse(OptInDetailSerializer)})
+    @extend_schema(summary="Get an opt-in", responses={200: DetailResponse(OptInDetailSerializer, "Opt-in retrieved")})
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one opt-in with its answers and its traffic source."""
         return self.detail_response(OptInDetailSerializer, id, message="Opt-in retrieved")

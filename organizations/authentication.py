@@ -27,9 +27,8 @@ from foundation.db.compiled import Param
 from foundation.db.timestamps import now
 from organizations.actors import Actor, api_key_actor
 from organizations.isolation import bypass_rls
-from organizations.isolation.row_level_security import ApiKeyLookup, set_scope, set_scope_annotations, tenant_scope
-from organizations.keys import ParsedApiKey, parse_key
-from organizations.live_keys import LiveKeys
+from organizations.isolation.row_level_security import SET_SCOPE_ANNOTATIONS, ApiKeyLookup, set_scope, tenant_scope
+from organizations.keys import LiveKeys, parse_key
 from organizations.models import ApiKey, Organization
 
 INVALID_KEY = "Invalid or revoked API key"
@@ -40,9 +39,7 @@ Result = TypeVar("Result")
 # Compiled for every row of the benchmarks that sends requests.
 KEY_QUERY: ApiKeyLookup[ApiKey] = ApiKeyLookup(
     lambda: (
-        ApiKey.unscoped.select_related("organization")
-        .annotate(**set_scope_annotations("organization_id"))
-        .filter(key_id=Param("key_id"))
+        ApiKey.unscoped.select_related("organization").annotate(**SET_SCOPE_ANNOTATIONS).filter(key_id=Param("key_id"))
     )
 )
 
@@ -61,8 +58,12 @@ class ApiKeyAuth:
     def actor(self) -> Actor:
         return api_key_actor(self.key)
 
+    @property
+    def requests_per_minute(self) -> int:
+        return self.organization.rate_limit_per_minute or int(settings.RATE_LIMIT_PER_MINUTE)
+
     def count_request(self, request: HttpRequest) -> Usage:
-        limit = self.organization.rate_limit_per_minute or settings.RATE_LIMIT_PER_MINUTE
+        limit = self.requests_per_minute
         usage = hit(request, group="organization", key=str(self.organization.pk), limit=limit)
         remember_exhausted(limit_name(self.key.key_id, bytes(self.key.secret_hash)), usage, EXHAUSTION_SECONDS)
         return usage
@@ -87,7 +88,10 @@ class ApiKeyAuthentication(BaseAuthentication):
     """Authenticates requests by the `x-api-key` header. Every kind of bad key gets the same 401."""
 
     def authenticate(self, request: Request) -> tuple[None, ApiKeyAuth | ExhaustedAuth]:
-        """Return `request.auth` (there is no user). Raises AuthenticationFailed, and Throttled past the limits."""
+        """Return `request.auth` (there is no user), and set the request's database scope.
+
+        Raises AuthenticationFailed, and Throttled past the limits.
+        """
         parsed = parse_key(request.headers.get("x-api-key", ""))
         if parsed is None:
             raise AuthenticationFailed(INVALID_KEY)
@@ -97,9 +101,12 @@ class ApiKeyAuthentication(BaseAuthentication):
         failed_keys = find_exhausted(client_address(request.META))
         if failed_keys and not LIVE_KEYS.may_contain(parsed):
             raise throttled("failed-keys", failed_keys)
-        key = authenticate_key(parsed)
-        if key is None:
+        key = first_query(partial(KEY_QUERY.find, parsed.key_id))
+        # An unknown key is compared too, and in constant time, so that the response time reveals nothing about it.
+        is_same = hmac.compare_digest(bytes(key.secret_hash) if key else bytes(32), parsed.secret_hash)
+        if not (key and is_same and key.is_live and key.organization.is_active):
             raise AuthenticationFailed(INVALID_KEY)
+        set_scope(tenant_scope(key.organization_id))
         note_organization(request._request, key.organization_id)
         if key.last_used_at is None or key.last_used_at < now() - LAST_USED_INTERVAL:
             with suppress(DatabaseError):  # a read-only database can still answer reads
@@ -127,18 +134,6 @@ def first_query(query: Callable[[], Result]) -> Result:
             raise
         connection.close()
         return query()
-
-
-def authenticate_key(parsed: ParsedApiKey) -> ApiKey | None:
-    """Return the live key of an active organization, or None. Sets the request's database scope."""
-    key = first_query(partial(KEY_QUERY.find, parsed.key_id))
-    # An unknown key is compared too, and in constant time, so that the response time reveals nothing about it.
-    stored_hash = bytes(key.secret_hash) if key else bytes(32)
-    is_same = hmac.compare_digest(stored_hash, parsed.secret_hash)
-    if not (key and is_same and key.is_live and key.organization.is_active):
-        return None
-    set_scope(tenant_scope(key.organization_id))
-    return key
 
 
 def load_live_keys() -> frozenset[bytes]:

@@ -2,16 +2,25 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
+from uuid import UUID
 
 from django.dispatch import Signal
 
 from organizations.actors import Actor
 from organizations.isolation import bypass_rls
-from organizations.models import User
+from organizations.models import Organization, User
 from organizations.serializers import UserSerializer
 
 # Sent in the transaction of a change, with the arguments of `webhooks.events.record_event`, and the topic's name.
 event_occurred = Signal()
+# Its one receiver, in `webhooks`, returns the id of the organization's newest event in the events list, or None.
+last_event_requested = Signal()
+
+
+def last_event_id(organization: Organization) -> UUID | None:
+    [(_, id)] = last_event_requested.send(None, organization=organization)
+    return cast("UUID | None", id)
 
 
 @contextmanager

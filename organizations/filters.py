@@ -4,8 +4,9 @@ from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Lower
 
 from foundation.api.emails import spellings
-from foundation.api.filters import ListFilter, QueryFilter
-from organizations.models import Membership
+from foundation.api.filters import ListFilter, NamedListFilter, QueryFilter
+from foundation.db.names import by_name
+from organizations.models import MEMBER_NAME, Membership
 
 
 class CountedListFilter(ListFilter):
@@ -26,3 +27,11 @@ class MemberEmailFilter(QueryFilter):
         member = members.filter(lower_email__in=spellings(value)).values("pk")[:1]
         # A subquery for the id, not a join: the list can then read one index in its order.
         return qs.filter(**{self.field_name: Subquery(member)})
+
+
+class MemberFilter(NamedListFilter):
+    sort_key = by_name(MEMBER_NAME)
+
+    class Meta:
+        model = Membership
+        fields = ()

@@ -82,9 +82,8 @@ def has_role(request: HttpRequest, roles: Roles, organization_id: UUID | None = 
     """Return whether the user has one of the roles: in this organization, or without one in any."""
     if is_operator(request):
         return True
-    if organization_id is None:
-        return any(role in roles for role in roles_by_organization(request).values())
-    return roles_by_organization(request).get(organization_id) in roles
+    ids = organization_ids(request, roles)
+    return bool(ids) if organization_id is None else organization_id in ids
 
 
 def organizations_with_role(request: HttpRequest, roles: Roles) -> QuerySet[Organization]:

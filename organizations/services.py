@@ -19,8 +19,6 @@ from organizations.security_log import record_security_event
 MAX_API_KEYS = 50
 # How long the old key keeps working after a rotation.
 OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
-
-
 # Bounds a run, so that an organization with very many leads delays the others by seconds only.
 BATCHES_PER_RUN = 20
 

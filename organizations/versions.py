@@ -1,11 +1,13 @@
 """Rows with a version (`updated_at`) that know which of their columns have changed, and histories of their changes."""
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self
 
 from django.db import models
 
+from foundation.api.exceptions import PreconditionFailed
+from foundation.api.sql_serializers import SQLSerializer
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel
@@ -45,6 +47,13 @@ class VersionedModel(TenantModel):
         # Django sends no statement if there are none.
         self.save(update_fields=[name for name in self.stored_values if self.is_changed(name)])
         self.stored_values = {name: getattr(self, name) for name in self.stored_values}
+
+
+def check_version(row: VersionedModel, version: datetime | None, serializer: type[SQLSerializer]) -> None:
+    """Raise PreconditionFailed unless the locked row has this `updated_at`; None stands for any."""
+    if version is not None and row.updated_at != version:
+        message = f"The {row._meta.verbose_name} has another updated_at than If-Match"
+        raise PreconditionFailed(message, serializer.get(row.organization, row.pk))
 
 
 class Change(TenantModel, ActorFields):

@@ -1,6 +1,7 @@
 """The Celery app. Messages carry ids and results are not kept: the state of every job is in its row."""
 
 import os
+from logging.config import dictConfig
 from typing import TYPE_CHECKING
 
 from celery import Celery, bootsteps
@@ -77,8 +78,6 @@ app.autodiscover_tasks(["webhooks", "leads", "appointments", "pipeline_backend"]
 
 @setup_logging.connect
 def configure_logging(**_: object) -> None:
-    from logging.config import dictConfig  # noqa: PLC0415  # only in workers
-
     dictConfig(settings.LOGGING)
 
 

@@ -16,8 +16,14 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 
 env = environ.Env()
+TRUE = {"1", "true", "yes", "on"}
 MAX_DAYS = 36_500  # a time that long ago is still a date
 HOST = re.compile(r"\*|\.?\w[\w.-]*|\[[\da-fA-F:.]+\]")
+
+
+def require(name: str, is_valid: object, problem: str) -> None:
+    if not is_valid:
+        raise ImproperlyConfigured(f"{name} {problem}")
 
 
 def read_text(name: str, default: str | None = None) -> str:
@@ -26,8 +32,7 @@ def read_text(name: str, default: str | None = None) -> str:
     value = os.environ.get(name, default)
     if value is None:
         raise ImproperlyConfigured(f"Set the {name} environment variable")
-    if not value.strip().isprintable():
-        raise ImproperlyConfigured(f"{name} has characters that can't be printed; it must be text in UTF-8")
+    require(name, value.strip().isprintable(), "has characters that can't be printed; it must be text in UTF-8")
     return value
 
 
@@ -36,32 +41,28 @@ def read_list(name: str, default: str = "") -> list[str]:
 
 
 def read_secret(name: str) -> str:
-    if (value := read_text(name)).strip():
-        return value
-    raise ImproperlyConfigured(f"{name} must not be empty")
+    value = read_text(name)
+    require(name, value.strip(), "must not be empty")
+    return value
 
 
-def read_bool(name: str, *, default: bool) -> bool:
-    value = read_text(name, str(default)).strip().lower()
-    if value in {"1", "true", "yes", "on"}:
-        return True
-    if value in {"0", "false", "no", "off"}:
-        return False
+def read_bool(name: str) -> bool:
+    value = read_text(name, "false").strip().lower()
     # django-environ's own bool() would silently read a typo such as "ture" as False.
-    raise ImproperlyConfigured(f"{name} must be true or false")
+    require(name, value in TRUE | {"0", "false", "no", "off"}, "must be true or false")
+    return value in TRUE
 
 
-def read_int(name: str, *, default: int, min_value: int = 1, max_value: int = 10**9) -> int:
+def read_int(name: str, *, default: int, max_value: int = 10**9) -> int:
     value = read_text(name, str(default)).strip()
-    if not re.fullmatch(r"[0-9]{1,10}", value) or not min_value <= int(value) <= max_value:
-        raise ImproperlyConfigured(f"{name} must be a whole number from {min_value} to {max_value}")
+    is_valid = re.fullmatch(r"[0-9]{1,10}", value) and 1 <= int(value) <= max_value
+    require(name, is_valid, f"must be a whole number from 1 to {max_value}")
     return int(value)
 
 
 def read_choice(name: str, *choices: str) -> str:
     value = read_text(name, choices[0]).strip().lower()
-    if value not in choices:
-        raise ImproperlyConfigured(f"{name} must be one of: {', '.join(choices)}")
+    require(name, value in choices, f"must be one of: {', '.join(choices)}")
     return value
 
 
@@ -79,8 +80,7 @@ def read_url(
     Raises ImproperlyConfigured, which does not quote the value, because it can contain a password.
     """
     url = read_text(name, default).strip()
-    if url.partition("://")[0] not in schemes:
-        raise ImproperlyConfigured(f"{name} has no known scheme; an example is {example}")
+    require(name, url.partition("://")[0] in schemes, f"has no known scheme; an example is {example}")
     try:
         parts = urlsplit(url)
         # The servers of a database cluster are separated by commas.
@@ -88,9 +88,9 @@ def read_url(
         is_valid = 0 not in ports and re.fullmatch(pattern, f"{parts.scheme}:{parts.netloc}{parts.path}")
     except ValueError:
         is_valid = None
-    if not is_valid or "#" in url or ("?" in url and not has_query):
-        problem = "has an invalid host, port or path (write / in a password as %2F)"
-        raise ImproperlyConfigured(f"{name} {problem}; an example is {example}")
+    has_other_parts = "#" in url or ("?" in url and not has_query)
+    problem = "has an invalid host, port or path (write / in a password as %2F)"
+    require(name, is_valid and not has_other_parts, f"{problem}; an example is {example}")
     return url.rstrip("/")
 
 
@@ -103,8 +103,8 @@ def read_redis_url(name: str) -> str:
         return url
     options = dict(parse_qsl(parts.query))
     check = options.get("ssl_cert_reqs", "required").lower().removeprefix("cert_")
-    if check not in {"required", "none"}:
-        raise ImproperlyConfigured(f"{name} has an ssl_cert_reqs other than required or none; an example is {example}")
+    problem = f"has an ssl_cert_reqs other than required or none; an example is {example}"
+    require(name, check in {"required", "none"}, problem)
     return parts._replace(query=urlencode(options | {"ssl_cert_reqs": check})).geturl()
 
 
@@ -117,17 +117,16 @@ def read_optional_url(name: str, example: str, *, pattern: str, module: str) -> 
         is_installed = find_spec(module) is not None
     except ModuleNotFoundError:  # of a package that contains it
         is_installed = False
-    if not is_installed:
-        problem = "is set, but its packages are not installed"
-        raise ImproperlyConfigured(f"{name} {problem}; run pip install -r requirements-observability.txt")
+    problem = "is set, but its packages are not installed; run pip install -r requirements-observability.txt"
+    require(name, is_installed, problem)
     return url
 
 
 def read_token(name: str) -> str:
     """Return a secret for an HTTP header, or "" if the variable is empty. Raises ImproperlyConfigured for a bad one."""
     token = read_text(name, "").strip()
-    if token and not re.fullmatch(r"[\w.~+/=-]{16,200}", token, re.ASCII):
-        raise ImproperlyConfigured(f"{name} must have 16 to 200 letters, digits or -._~+/=")
+    is_valid = re.fullmatch(r"([\w.~+/=-]{16,200})?", token, re.ASCII)
+    require(name, is_valid, "must have 16 to 200 letters, digits or -._~+/=")
     return token
 
 
@@ -139,17 +138,14 @@ def read_address(name: str, *, default: str) -> str:
         is_valid = str(ipaddress.IPv4Address(host)) == host and 0 < int(port) < 2**16
     except ValueError:
         is_valid = False
-    if not is_valid:
-        raise ImproperlyConfigured(f"{name} must be an IPv4 address and a port, such as {default}")
+    require(name, is_valid, f"must be an IPv4 address and a port, such as {default}")
     return address
 
 
 def read_hosts(name: str, default: str) -> list[str]:
     hosts = read_list(name, default)
-    if not hosts or not all(map(HOST.fullmatch, hosts)):
-        raise ImproperlyConfigured(
-            f"{name} must be a comma-separated list of host names without scheme and port, such as pipeline.example.com"
-        )
+    problem = "must be a comma-separated list of host names without scheme and port, such as pipeline.example.com"
+    require(name, hosts and all(map(HOST.fullmatch, hosts)), problem)
     return hosts
 
 
@@ -171,8 +167,7 @@ def read_folder(name: str) -> str | None:
         is_valid = nearest.is_dir()
     except OSError:
         is_valid = False
-    if not is_valid:
-        raise ImproperlyConfigured(f"{name} must be the path of a directory")
+    require(name, is_valid, "must be the path of a directory")
     return path or None
 
 
@@ -189,8 +184,7 @@ def read_encryption_keys(name: str) -> list[str]:
     """Return the Fernet keys for encrypted columns; the first one encrypts, all of them decrypt."""
     keys = read_list(name)
     # Required in every installation: if the key were optional, some would store secrets in plain text.
-    if not keys:
-        raise ImproperlyConfigured(f"{name} must hold at least one Fernet key (comma-separated, newest first)")
+    require(name, keys, "must hold at least one Fernet key (comma-separated, newest first)")
     try:
         for key in keys:
             Fernet(key)

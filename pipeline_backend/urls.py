@@ -22,6 +22,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("optins.urls")),
     path("", include("leads.urls")),
     path("", include("statuses.urls")),
+    path("", include("organizations.urls")),
     path("", include("webhooks.urls")),
 ]
 
@@ -38,7 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", include("accounts.urls")),
     path("admin/", admin.site.urls),
-    path("favicon.ico", RedirectView.as_view(url=lazy(static, str)("pipeline_backend/icon.svg"))),
+    path("favicon.ico", RedirectView.as_view(url=lazy(static, str)("staff/icon.svg"))),
 ]
 
 # Django reads the handlers from this module.

@@ -29,11 +29,8 @@ class Request(WSGIRequest):
             self.content_params = {}
 
 
-class Handler(WSGIHandler):
-    request_class = Request
-
-
-# As django.core.wsgi.get_wsgi_application() does, but with our handler.
+# As django.core.wsgi.get_wsgi_application() does, but with our request.
 load_settings()
 django.setup(set_prefix=False)
-application = Handler()
+application = WSGIHandler()
+application.request_class = Request

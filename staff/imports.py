@@ -1,7 +1,7 @@
 """The pages of imports: the list, the upload, and one page for all further steps of an import."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from pathlib import PurePath
 from tempfile import TemporaryFile
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -56,20 +56,21 @@ STEP_OF_STATE = {
     ImportState.IMPORTING: 3,
     ImportState.FAILED: 0,
 }
-STATES = {ImportState.DONE: "success", ImportState.FAILED: "danger", ImportState.CANCELED: "warning"}
-STATE_COLORS = {state.label: color for state, color in STATES.items()}
+STATE_COLORS = {
+    ImportState.DONE.label: "success",
+    ImportState.FAILED.label: "danger",
+    ImportState.CANCELED.label: "warning",
+}
 
 
 class ImportForm(TenantForm):
-    upload = forms.FileField(label="File", widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.xlsx,.txt,.tsv"}))
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        megabytes = settings.IMPORT_LIMIT // MEGABYTE
-        self.fields["upload"].help_text = (
-            f"CSV or Excel (.xlsx), with the names of the columns in the first row. At most {MAX_ROWS:,} rows and "
-            f"{megabytes} MB. You see a preview before anything is changed."
-        )
+    upload = forms.FileField(
+        label="File",
+        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.xlsx,.txt,.tsv"}),
+        help_text="CSV or Excel (.xlsx), with the names of the columns in the first row. "
+        f"At most {MAX_ROWS:,} rows and {settings.IMPORT_LIMIT // MEGABYTE} MB. "
+        "You see a preview before anything is changed.",
+    )
 
     def clean_upload(self) -> Any:
         upload = self.cleaned_data["upload"]
@@ -154,14 +155,14 @@ class ImportAdmin(TenantAdmin):
             except DomainError as error:
                 problems = [str(error)]
             row = self.get_import(request, object_id)
-        return TemplateResponse(request, "leads/import.html", self.step_context(request, row, problems))
+        return TemplateResponse(request, "staff/import.html", self.step_context(request, row, problems))
 
     def do_step(self, request: HttpRequest, row: Import) -> None:
         """Do what the button says. Raises DomainError."""
         step = request.POST.get("step")
         if step == "columns":
-            mapping = [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
-            choose_columns(file_import=row, mapping=mapping, sends_invitations="invitations" in request.POST)
+            sends_invitations = "invitations" in request.POST
+            choose_columns(file_import=row, mapping=sent_columns(request, row), sends_invitations=sends_invitations)
             self.log_change(request, row, "Columns chosen.")
         elif step == "start":
             start_import(file_import=row)
@@ -185,22 +186,18 @@ class ImportAdmin(TenantAdmin):
             "is_mapping": is_mapping,
             "is_appointments": row.kind == ImportKind.APPOINTMENTS,
             "counts": summary(row),
+            "writes": row.counts.get(Verdict.NEW, 0) + row.counts.get(Verdict.CHANGED, 0),
             "progress": progress_text(row),
             "add_url": reverse("admin:leads_import_add"),
         }
         if is_mapping:
-            context |= {"columns": self.column_choices(request, row)}
-        elif not row.is_working:
-            context |= self.report(request, row)
-        context["writes"] = row.counts.get(Verdict.NEW, 0) + row.counts.get(Verdict.CHANGED, 0)
-        return context
+            return context | {"columns": self.column_choices(request, row)}
+        return context if row.is_working else context | self.report(request, row)
 
     def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
         options = [(column.name, column.label) for column in IMPORTERS[row.kind](row).columns()]
         # The worker that read the file has guessed them, unless it was one of an earlier development version.
-        chosen = row.mapping or guess_columns(row)
-        if request.method == "POST":
-            chosen = [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
+        chosen = sent_columns(request, row) if request.method == "POST" else row.mapping or guess_columns(row)
         first_rows = [found.cells for found in row.rows.order_by("number")[:EXAMPLES]]
         return [
             {
@@ -225,13 +222,9 @@ class ImportAdmin(TenantAdmin):
         page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("p"))
         key = IMPORTERS[row.kind].key
         index = row.mapping.index(key) if key in row.mapping else 0
-        tabs = [("", "All", sum(row.counts.values()))]
-        tabs += [(verdict.value, verdict.label, row.counts.get(verdict.value, 0)) for verdict in Verdict]
+        tabs = [(verdict.value, verdict.label, row.counts.get(verdict.value, 0)) for verdict in Verdict]
         return {
-            "tabs": [
-                {"url": "?" + urlencode({"show": name}), "label": label, "count": count, "is_shown": name == show}
-                for name, label, count in tabs
-            ],
+            "tabs": [("", "All", sum(row.counts.values())), *tabs],
             "key_label": IMPORTERS[row.kind].key_label.capitalize(),
             "page": page,
             "show": show,
@@ -245,11 +238,9 @@ class ImportAdmin(TenantAdmin):
     def refused_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Return the refused rows as a CSV file on disk, with the reasons, so memory doesn't grow with their number."""
         row = self.get_import(request, object_id)
-        name = get_valid_filename(f"{row.file_name.rpartition('.')[0] or row.file_name} refused")
-        with ExitStack() as stack:
-            file = stack.enter_context(TemporaryFile())
-            write_csv(file, name, [*row.header, "Problem"], refused_rows(row))
-            stack.pop_all()  # from here on the response closes it
+        name = get_valid_filename(f"{PurePath(row.file_name).stem} refused")
+        file = TemporaryFile()  # noqa: SIM115  # the response closes it
+        write_csv(file, name, [*row.header, "Problem"], refused_rows(row))
         return download(file, name, "csv")
 
 
@@ -263,6 +254,11 @@ class ImportButton(ListButton):
         title = f"Add or change {page.opts.verbose_name_plural} from a CSV file or an Excel workbook"
         url = f"{reverse('admin:leads_import_add')}?{urlencode({'kind': self.kind})}"
         return [Link("Import", url, "file_upload", title=title)]
+
+
+def sent_columns(request: HttpRequest, row: Import) -> list[str]:
+    """Return the field that the form has for each column of the file, or "" for one that is left out."""
+    return [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
 
 
 def refused_rows(row: Import) -> Iterator[list[Cell]]:

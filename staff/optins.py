@@ -14,14 +14,12 @@ from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, Questi
 from organizations.permissions import Area
 from staff.configuration.statuses import status_label
 from staff.labels import label
-from staff.leads.columns import contact
-from staff.leads.search import find_by_lead
+from staff.leads.lists import contact, find_by_lead
 from staff.selections import HAS_APPOINTMENT, OPT_IN_VIEWS, MyOptInsFilter, StageFilter
 from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
-from staff.toolkit.columns import time_column, two_lines
 from staff.toolkit.export import Column, Export, labels
-from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.lists import DayRangeFilter, time_column, two_lines
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.timeline import MAX_TEXT, Cursor, Detail, TimelineEntry, beginning, newest, shorten
 

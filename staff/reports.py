@@ -1,6 +1,6 @@
 """The Reports page: the whole team's numbers of a period by people, source or campaign, beside the period before."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from tempfile import TemporaryFile
@@ -124,11 +124,11 @@ def csv_file(page: FiguresPage, rows: list[Row], total: Row) -> FileResponse:
     names = tables.group_names(page, [row.key for row in rows])
     header = [REPORT_BY[page.by], *(f"{column.label}{when}" for column in COLUMNS for when in ("", ", before"))]
     file = TemporaryFile()  # noqa: SIM115  # the response closes it
-    write_csv(file, "Report", header, csv_rows([*((names[row.key], row) for row in rows), ("All", total)]))
+    lines = [csv_line(names[row.key], row) for row in rows]
+    write_csv(file, "Report", header, [*lines, csv_line("All", total)])
     return download(file, f"report-{page.by.replace('_', '-')}-{page.period.first}-{page.period.last}", "csv")
 
 
-def csv_rows(rows: Iterable[tuple[str, Row]]) -> Iterable[list[Cell]]:
-    for name, row in rows:
-        values = [getattr(numbers, column.name) for column in COLUMNS for numbers in (row.numbers, row.before)]
-        yield [name, *(None if value is None else round(value, 4) for value in values)]
+def csv_line(name: str, row: Row) -> list[Cell]:
+    values = [getattr(numbers, column.name) for column in COLUMNS for numbers in (row.numbers, row.before)]
+    return [name, *(None if value is None else round(value, 4) for value in values)]

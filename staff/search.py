@@ -21,11 +21,10 @@ from foundation.db.timestamps import now
 from leads.models import Lead
 from leads.search import find_leads, is_any_of
 from staff.configuration.statuses import status_label
-from staff.leads.search import row_ids, searched_organizations
+from staff.leads.lists import row_ids, searched_organizations
 from staff.menu import menu
 from staff.toolkit.actions import row_url
-from staff.toolkit.columns import day_and_time
-from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS
+from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, day_and_time
 from staff.toolkit.tenant import TenantAdmin, has_several_organizations
 
 MIN_LENGTH = 2

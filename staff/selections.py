@@ -20,7 +20,7 @@ from leads.models import Lead, LeadStatusChange
 from optins.models import OptIn
 from organizations.models import Membership
 from organizations.permissions import ALL_ROLES, current_user, filter_by_role
-from staff.toolkit.filters import ChoiceFilter, parse_day
+from staff.toolkit.lists import ChoiceFilter, choice_filter, parse_day
 from staff.toolkit.views import ALL, View
 from statuses.models import Status, StatusRole
 
@@ -44,41 +44,42 @@ def day_of(at: datetime, word: str = "today") -> reports.Period:
     return reports.Period(day, day, timezone.get_current_timezone())
 
 
-class MineFilter(ChoiceFilter):
-    title, parameter_name = "person", "whose"
-    options = [("me", "Mine")]
-    belongs_to: Callable[[list[UUID]], Q]  # the condition that a row is one of these members'
-
-    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
-        return rows.filter(self.belongs_to(own_memberships(request)))
-
-
-class MyAppointmentsFilter(MineFilter):
-    belongs_to = staticmethod(conditions.takes_part)
+def mine_filter(belongs_to: Callable[[list[UUID]], Q], label: str = "Mine") -> type[ChoiceFilter]:
+    """Return the filter for the user's own rows; `belongs_to` is the condition that a row is one of these members'."""
+    return choice_filter(
+        "person",
+        "whose",
+        [("me", label)],
+        lambda request, rows, option: rows.filter(belongs_to(own_memberships(request))),
+    )
 
 
-class AppointmentWorkFilter(ChoiceFilter):
-    title, parameter_name = "to do", "work"
-    options = [
+def work_to_do(request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+    if option == "without_outcome":
+        return without_outcome(request, rows)
+    if option != "upcoming":
+        rows = rows.filter(day_of(now(), option).contains("schedule_time"))
+    return upcoming(request, rows)
+
+
+MyAppointmentsFilter = mine_filter(conditions.takes_part)
+AppointmentWorkFilter = choice_filter(
+    "to do",
+    "work",
+    [
         ("today", "Today, not over yet"),
         ("tomorrow", "Tomorrow"),
         ("upcoming", "Upcoming"),
         ("without_outcome", "Over, without outcome"),
-    ]
-
-    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
-        if option == "without_outcome":
-            return without_outcome(request, rows)
-        if option != "upcoming":
-            rows = rows.filter(day_of(now(), option).contains("schedule_time"))
-        return upcoming(request, rows)
-
-
-class ResultFilter(ChoiceFilter):
-    title, parameter_name, options = "result", "result", conditions.Result.choices
-
-    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
-        return rows.filter(conditions.has_result(option, now()))
+    ],
+    work_to_do,
+)
+ResultFilter = choice_filter(
+    "result",
+    "result",
+    conditions.Result.choices,
+    lambda request, rows, option: rows.filter(conditions.has_result(option, now())),
+)
 
 
 def today(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:
@@ -112,15 +113,13 @@ APPOINTMENT_VIEWS = (
 )
 
 
-class MyLeadsFilter(MineFilter):
-    belongs_to = staticmethod(conditions.is_followed_by)
-
-
-class LeadWorkFilter(ChoiceFilter):
-    title, parameter_name, options = "to do", "work", [("follow_up", "Follow-up due")]
-
-    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
-        return rows.filter(follow_up_due(request))
+MyLeadsFilter = mine_filter(conditions.is_followed_by)
+LeadWorkFilter = choice_filter(
+    "to do",
+    "work",
+    [("follow_up", "Follow-up due")],
+    lambda request, rows, option: rows.filter(follow_up_due(request)),
+)
 
 
 class LeftStatusFilter(ChoiceFilter):
@@ -179,20 +178,14 @@ LEAD_VIEWS = (
 )
 
 
-class MyOptInsFilter(MineFilter):
-    """Opt-ins whose lead has the user, or no one, as setter."""
+def in_stage(request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+    if option == conditions.Stage.NOT_CALLED:
+        return rows.filter(conditions.not_called(status_ids(request, StatusRole.NEW_LEAD)))
+    return rows.filter(conditions.in_stage(option, now()))
 
-    options = [("me", "Mine and unassigned")]
-    belongs_to = staticmethod(conditions.is_called_by)
 
-
-class StageFilter(ChoiceFilter):
-    title, parameter_name, options = "stage", "stage", conditions.Stage.choices
-
-    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
-        if option == conditions.Stage.NOT_CALLED:
-            return rows.filter(conditions.not_called(status_ids(request, StatusRole.NEW_LEAD)))
-        return rows.filter(conditions.in_stage(option, now()))
+MyOptInsFilter = mine_filter(conditions.is_called_by, "Mine and unassigned")
+StageFilter = choice_filter("stage", "stage", conditions.Stage.choices, in_stage)
 
 
 def not_booked(request: HttpRequest, rows: QuerySet[OptIn]) -> QuerySet[OptIn]:

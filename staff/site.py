@@ -39,6 +39,10 @@ class LabeledAutocomplete(AutocompleteJsonView):
 class PipelineAdminSite(UnfoldAdminSite):
     empty_value_display = "–"
 
+    def __init__(self, name: str = "admin") -> None:
+        super().__init__(name)
+        self.disable_action("delete_selected")  # it would bypass the services
+
     def has_permission(self, request: HttpRequest) -> bool:
         # Roles are read on every request, so that a removed member loses access at once, not when the session ends.
         return request.user.is_active and (request.user.is_superuser or bool(roles_by_organization(request)))

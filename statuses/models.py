@@ -5,8 +5,9 @@ from uuid import UUID
 
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import Func, Q, UniqueConstraint
+from django.db.models import Q, UniqueConstraint
 
+from foundation.db.names import by_name
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
@@ -46,13 +47,7 @@ FINAL_ROLES = [*PAID_ROLES, StatusRole.LOST, StatusRole.UNQUALIFIED, StatusRole.
 # Judgments of people about a lead, which a cancellation does not overwrite.
 VERDICT_ROLES = [StatusRole.UNQUALIFIED, StatusRole.LOST, StatusRole.FOLLOW_UP, StatusRole.NO_SHOW]
 
-# Ignores accents and letter case, so that Äpfel is beside apple, whatever the database's own collation.
-BY_NAME = Func(
-    "name",
-    # In alphabetical order, as in the migration, because Django compares the arguments in order.
-    accents=r"'[\u0300-\u036F]'",
-    template="casefold(regexp_replace(normalize(%(expressions)s, NFKD), %(accents)s, '', 'g') COLLATE pg_unicode_fast)",
-)
+BY_NAME = by_name("name")
 MIN_CONTRAST = 4.5  # of text on its background, to 1 (WCAG AA)
 validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such as #1d4ed8")
 

@@ -1,7 +1,8 @@
 """Serializers of statuses (docs/interface.md, S1 and A4)."""
 
-from django.db.models import F, Func, TextField, Value
+from django.db.models import F, Value
 from django.db.models.expressions import Expression
+from django.db.models.functions import NullIf
 
 from foundation.api import sql_serializers as sql
 from statuses.models import BoardScope, Status, StatusRole
@@ -11,7 +12,7 @@ class NullableStringField(sql.Field):
     """A string that is null when not set. The column is not nullable and holds an empty string instead."""
 
     def expression(self, name: str, prefix: str) -> Expression:
-        return Func(F(prefix + name), Value(""), function="NULLIF", output_field=TextField())
+        return NullIf(F(prefix + name), Value(""))
 
 
 class StatusSerializer(sql.SQLSerializer):
@@ -20,10 +21,10 @@ class StatusSerializer(sql.SQLSerializer):
     model = Status
 
     id = sql.UUIDField(help_text="Used to update a lead's status.")
-    name = sql.StringField()
-    role = sql.ChoiceField(StatusRole)
-    type = sql.ChoiceField(BoardScope)
-    description: sql.Field = NullableStringField(null=True)
+    name = sql.StringField(help_text="Its name for people.")
+    role = sql.ChoiceField(StatusRole, help_text="What it means, whatever its name.")
+    type = sql.ChoiceField(BoardScope, help_text="The boards that have it: leads', appointments', or both.")
+    description: sql.Field = NullableStringField(null=True, help_text="Null when not set.")
     text_color = sql.StringField(help_text="The label's text color as hex.")
     bg_color = sql.StringField(help_text="The label's background color as hex.")
 

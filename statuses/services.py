@@ -1,10 +1,9 @@
 """Default statuses, and changes to an organization's statuses."""
 
 import uuid
-from functools import partial
 
 from django.db import transaction
-from django.db.models import ProtectedError, QuerySet
+from django.db.models import ProtectedError
 
 from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.compiled import CompiledQuery, Param
@@ -12,58 +11,48 @@ from foundation.db.timestamps import now
 from organizations.actors import Actor
 from organizations.events import event_occurred
 from organizations.models import Organization
+from organizations.services import check_limit
 from statuses.models import AUTOMATIC_ROLES, Board, Status, StatusRole
 from statuses.serializers import StatusEventSerializer
 
-# Name, role, text color and background color. The contrast of each pair is at least 4.5 : 1 (WCAG AA).
-DEFAULT_STATUSES = [
-    ("New lead", StatusRole.NEW_LEAD, "#1e3a8a", "#dbeafe"),
-    ("Appointment booked", StatusRole.APPOINTMENT_BOOKED, "#3730a3", "#e0e7ff"),
-    ("No-show", StatusRole.NO_SHOW, "#7c2d12", "#ffedd5"),
-    ("Rescheduled", StatusRole.RESCHEDULED, "#155e75", "#cffafe"),
-    ("Canceled", StatusRole.CANCELED, "#991b1b", "#fee2e2"),
-    ("Partial payment", StatusRole.PARTIAL_PAYMENT, "#3f6212", "#ecfccb"),
-    ("Won", StatusRole.WON, "#166534", "#dcfce7"),
-    ("Unqualified", StatusRole.UNQUALIFIED, "#374151", "#f3f4f6"),
-    ("Follow-up", StatusRole.FOLLOW_UP, "#6b21a8", "#f3e8ff"),
-    ("Lost", StatusRole.LOST, "#9f1239", "#ffe4e6"),
-]
-
+# Text color and background color, with a contrast of at least 4.5 : 1 (WCAG AA).
+DEFAULT_COLORS = {
+    StatusRole.NEW_LEAD: ("#1e3a8a", "#dbeafe"),
+    StatusRole.APPOINTMENT_BOOKED: ("#3730a3", "#e0e7ff"),
+    StatusRole.NO_SHOW: ("#7c2d12", "#ffedd5"),
+    StatusRole.RESCHEDULED: ("#155e75", "#cffafe"),
+    StatusRole.CANCELED: ("#991b1b", "#fee2e2"),
+    StatusRole.PARTIAL_PAYMENT: ("#3f6212", "#ecfccb"),
+    StatusRole.WON: ("#166534", "#dcfce7"),
+    StatusRole.UNQUALIFIED: ("#374151", "#f3f4f6"),
+    StatusRole.FOLLOW_UP: ("#6b21a8", "#f3e8ff"),
+    StatusRole.LOST: ("#9f1239", "#ffe4e6"),
+}
+MAX_STATUSES = 200  # of an organization: lists offer them all as a filter, and boards as columns
 # The column that marks a status as the default of its role on a board.
 DEFAULT_FLAG = {Board.LEAD: "is_lead_default", Board.APPOINTMENT: "is_appointment_default"}
 
 
-def default_statuses(organization: Organization | Param, board: Board, role: StatusRole | Param) -> QuerySet[Status]:
-    rows: QuerySet[Status] = Status.objects.of(organization).filter(**{DEFAULT_FLAG[board]: True}, role=role)
-    return rows
+def statuses_with_flag(flag: str) -> CompiledQuery[Status]:
+    return CompiledQuery(lambda: Status.objects.of(Param("organization")).filter(**{flag: True}, role=Param("role")))
 
 
-# Compiled for the context of a booking and an opt-in, which read one status of each board. Benchmarks: "create an
-# appointment", "submit an opt-in".
-DEFAULT_STATUS_BY_ROLE: dict[Board, CompiledQuery[Status]] = {
-    board: CompiledQuery(partial(default_statuses, Param("organization"), board, Param("role"))) for board in Board
-}
+# Compiled for the benchmarks "create an appointment" and "submit an opt-in".
+DEFAULT_STATUS_BY_ROLE = {board: statuses_with_flag(flag) for board, flag in DEFAULT_FLAG.items()}
 
 
 def seed_defaults(*, organization: Organization) -> None:
     """Create a new organization's ten statuses: one per role, on both boards, each the default of its role."""
+    is_default = dict.fromkeys(DEFAULT_FLAG.values(), True)
     Status.unscoped.bulk_create(
-        Status(
-            organization=organization,
-            name=name,
-            role=role,
-            text_color=text_color,
-            bg_color=bg_color,
-            is_lead_default=True,
-            is_appointment_default=True,
-        )
-        for name, role, text_color, bg_color in DEFAULT_STATUSES
+        Status(organization=organization, name=role.label, role=role, text_color=text, bg_color=color, **is_default)
+        for role, (text, color) in DEFAULT_COLORS.items()
     )
 
 
 def default_status(organization: Organization, board: Board, role: StatusRole) -> Status | None:
     """Return the board's default status of a role, or None if it has none. Roles that services set always have one."""
-    return default_statuses(organization, board, role).first()
+    return DEFAULT_STATUS_BY_ROLE[board].first(organization=organization.pk, role=role.value)
 
 
 def get_board_status(
@@ -87,8 +76,12 @@ def get_board_status(
 def save_status(*, organization: Organization, actor: Actor, status: Status) -> Status:
     """Store a status and record the event. As the default of its role, it replaces the previous default.
 
-    Locks the stored status. Raises Conflict if automatic changes would be left without a default.
+    Locks the stored status, for a new one the organization. Raises Conflict if automatic changes would be left without
+    a default, or if it has `MAX_STATUSES`.
     """
+    if status._state.adding:
+        rows, advice = Status.objects.of(organization), "Delete one that is not used first."
+        check_limit(organization=organization, rows=rows, limit=MAX_STATUSES, name="statuses", advice=advice)
     # Before the save, because a unique constraint allows one default for each role and board.
     for flag in DEFAULT_FLAG.values():
         if getattr(status, flag):
@@ -128,9 +121,6 @@ def ensure_required_defaults(before: Status, after: Status | None) -> None:
     for board, flag in DEFAULT_FLAG.items():
         if not getattr(before, flag):
             continue
-        is_still_default = (
-            after is not None and after.role == before.role and getattr(after, flag) and after.is_on_board(board)
-        )
-        if not is_still_default:
+        if not (after and after.role == before.role and getattr(after, flag) and after.is_on_board(board)):
             use = f"the default for automatic changes to {StatusRole(before.role).label} on the {board.label.lower()}"
             raise Conflict(f"{before.name} is {use}. Make another status the default first.")

@@ -23,7 +23,9 @@ STATUSES_BY_NAME: CompiledQuery[tuple[UUID, str]] = CompiledQuery(
 class StatusViewSet(ExternalViewSet):
     """Sales statuses."""
 
-    @extend_schema(summary="List statuses", responses={200: ListResponse(StatusSerializer, extra={})})
+    @extend_schema(
+        summary="List statuses", responses={200: ListResponse(StatusSerializer, "Statuses retrieved", extra={})}
+    )
     def list(self, request: Request) -> Response:
         """Return all statuses of the organization, ordered by name. The list has no pages and no filters."""
         rows = STATUSES_BY_NAME.all(organization=self.organization.pk)

@@ -1,11 +1,14 @@
 """An API client for tests: it authenticates with one key, sends JSON, and has a method for each common request."""
 
+import gzip
 import json
 import time
 from typing import Any
 
 from django.db import connection
 from django.test import Client
+
+from tests.document import response_errors
 
 EVENTS = "/api/external/events"
 SCHEDULE_TIME = "2027-01-05T10:00:00.000Z"
@@ -22,7 +25,8 @@ class ApiClient:
     def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Any:
         if path == EVENTS and not connection.in_atomic_block:
             wait_for_autovacuum()
-        return self.client.get(path, query or {}, headers=self._headers(headers))
+        response = self.client.get(path, query or {}, headers=self._headers(headers))
+        return as_documented("GET", path, response)
 
     def post(self, path: str, body: Any, **headers: str) -> Any:
         return self.request("POST", path, json.dumps(body), **headers)
@@ -34,7 +38,8 @@ class ApiClient:
         self, method: str, path: str, body: str | bytes = b"", content_type: str = "application/json", **headers: str
     ) -> Any:
         """Send the body exactly as given, valid JSON or not."""
-        return self.client.generic(method, path, body, content_type, headers=self._headers(headers))
+        response = self.client.generic(method, path, body, content_type, headers=self._headers(headers))
+        return as_documented(method, path.partition("?")[0], response)
 
     def _headers(self, extra: dict[str, str]) -> dict[str, str]:
         """Return the key's header and the extra ones; keyword `x_request_id` means the header `x-request-id`."""
@@ -44,6 +49,11 @@ class ApiClient:
     def book(self, **fields: Any) -> Any:
         """Create an appointment from `booking_payload(**fields)`."""
         return self.post("/api/external/appointments", booking_payload(**fields))
+
+    def reschedule(self, **fields: Any) -> Any:
+        """Send a rescheduling; a keyword replaces a field."""
+        body = {"external_reference": "ref-1", "schedule_time": "2027-01-06T11:00:00Z", **fields}
+        return self.post("/api/external/appointments/reschedule", body)
 
     def cancel(self, **fields: Any) -> Any:
         """Cancel the appointment with the reference ref-1, unless another one is named."""
@@ -75,6 +85,14 @@ class ApiClient:
     def list_events(self, **query: Any) -> list[dict[str, Any]]:
         """Return a page of the events list. Needs `django_db(transaction=True)`: it contains committed events only."""
         return self.get_data(EVENTS, query)
+
+
+def as_documented(method: str, path: str, response: Any) -> Any:
+    """Return the response. Fails unless the OpenAPI document has it."""
+    is_compressed = response.headers.get("Content-Encoding") == "gzip"
+    body = gzip.decompress(response.content) if is_compressed else response.content
+    assert response_errors(method, path, response.status_code, body) == []
+    return response
 
 
 def wait_for_autovacuum() -> None:

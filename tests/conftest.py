@@ -10,8 +10,8 @@ from django.conf import settings as django_settings
 from django.test import override_settings
 from time_machine import Traveller
 
+from foundation.api import rate_limits
 from organizations.models import MemberRole, Membership, Organization
-from pipeline_backend.web import page_requests as middleware
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
 from tests.hostile import input_counter
@@ -19,7 +19,7 @@ from tests.shared_rows import clear_caches
 
 pytest_plugins = ["tests.parallel"]
 # On a busy machine any page can be slow, and would count as many requests.
-middleware.REQUESTS_PER_SLOW_SECOND = 0
+rate_limits.REQUESTS_PER_SLOW_SECOND = 0
 # On a busy machine Redis may need longer than the half second after which nothing is limited any more.
 django_settings.CACHES["default"]["OPTIONS"] |= {"socket_timeout": 30, "socket_connect_timeout": 30}
 MEASUREMENTS: dict[str, str] = {}

@@ -16,7 +16,7 @@ from foundation.db.compiled import CompiledQuery, Params, bind
 from foundation.db.timestamps import isoformat_z
 from foundation.outbox import State, notify_on_commit
 from organizations.actors import Actor, actor_columns
-from organizations.events import event_occurred
+from organizations.events import event_occurred, last_event_requested
 from organizations.isolation import TenantModel
 from organizations.models import Organization
 from organizations.versions import VersionedModel
@@ -96,21 +96,37 @@ def store_changes(row: VersionedModel, serializer: type[SQLSerializer]) -> str |
     return before
 
 
-def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: str | None = None) -> None:
+def record_event(
+    topic: Topic,
+    subject: TenantModel,
+    *,
+    actor: Actor,
+    before: str | None = None,
+    details: Mapping[str, object] | None = None,
+) -> None:
     """Store an event and a delivery for each subscribed endpoint, in the caller's transaction (docs/interface.md, W2).
 
     `before` is the subject's JSON before a change: the old values of differing fields are `previous`; if none differs,
     no event is recorded. A versioned row's old and new values are also stored in its change history. The body is the
-    subject as stored now, so call this after all other writes. The dispatcher is notified after the commit.
+    subject as stored now, so call this after all other writes, with those of the `details` that the topic has. The
+    dispatcher is notified after the commit.
     """
     comparison = [before, list(topic.serializer.untracked)] if before else []
-    insert_events(topic, subject.organization, actor, topic.serializer.query_by_id(), {"id": subject.pk}, comparison)
+    values = {"id": subject.pk}
+    insert_events(topic, subject.organization, actor, topic.serializer.query_by_id(), values, comparison, details)
 
 
 @receiver(event_occurred)
 def record_by_name(signal: object, sender: object, topic: str, **arguments: Any) -> None:
     """Record an event of an app below this one."""
     record_event(topics()[topic], **arguments)
+
+
+@receiver(last_event_requested)
+def find_last_event(signal: object, sender: object, organization: Organization, **_: object) -> uuid.UUID | None:
+    """Return the id of the last event in the events list, if there is one."""
+    id: uuid.UUID | None = Event.objects.of(organization).visible().reverse().values_list("id", flat=True).first()
+    return id
 
 
 def record_events(
@@ -128,12 +144,16 @@ def insert_events(
     query: CompiledQuery[tuple[uuid.UUID, str]],
     values: Mapping[str, object],
     comparison: Params,
+    details: Mapping[str, object] | None = None,
 ) -> None:
     """Insert the event for each subject of the query, with its deliveries."""
     event, data = build_event(topic, organization, actor), query.statement
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
     body_start = orjson.dumps(envelope(event))[:-1].decode() + ',"data":'
-    body_end = f',"actor":{orjson.dumps(asdict(actor)).decode()}}}'
+    last_members: dict[str, object] = {"actor": asdict(actor)}
+    if topic.details:
+        last_members = {"details": {name: (details or {}).get(name) for name in topic.details.fields}} | last_members
+    body_end = "," + orjson.dumps(last_members)[1:].decode()
     actor_values: Params = [*actor_columns(actor).values()]
     columns = [event.organization_id, event.created_at, event.type, event.request_id, *actor_values]
     data_params = bind(data.params, {"organization": organization.pk, **values})

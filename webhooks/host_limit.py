@@ -6,9 +6,7 @@ organization and host, whose lock makes concurrent claims take turns. Deliveries
 paused until the oldest counted ones are more than 60 seconds old.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
-from uuid import UUID
 
 import orjson
 from django.conf import settings
@@ -17,7 +15,7 @@ from django.db.models.functions import Now
 
 from foundation.egress import receiving_host
 from foundation.outbox import Limit
-from webhooks.models import Endpoint
+from webhooks.models import Endpoint, ReceivingHost
 
 WINDOW_SECONDS = 60
 
@@ -26,33 +24,24 @@ LOCK_HOST = """
 INSERT INTO webhooks_receivinghost (id, organization_id, created_at, host, recent, used_at)
 VALUES (uuidv7(), %s, clock_timestamp(), %s, '[]', clock_timestamp())
 ON CONFLICT (organization_id, host) DO UPDATE SET used_at = excluded.used_at
-RETURNING id, recent::text, floor(extract(epoch FROM clock_timestamp()))::bigint
+RETURNING recent::text, floor(extract(epoch FROM clock_timestamp()))::bigint
 """
-SAVE_RECENT = "UPDATE webhooks_receivinghost SET recent = %s WHERE id = %s"
 
 
-@dataclass
-class Window:
-    """The deliveries to one host in the last 60 seconds, by second. Its row is locked."""
-
-    id: UUID
-    counts: dict[int, int]
-    second: int
-
-    def save(self) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(SAVE_RECENT, [orjson.dumps([*self.counts.items()]).decode(), self.id])
-
-
-def lock_window(endpoint: Endpoint) -> Window:
-    """Lock the row of the endpoint's host until the transaction ends, and return what it counts."""
+def lock_counts(endpoint: Endpoint) -> tuple[dict[int, int], int]:
+    """Lock the row of the endpoint's host; return its deliveries of the last 60 seconds by second, and the second."""
     with connection.cursor() as cursor:
         cursor.execute(LOCK_HOST, [endpoint.organization_id, receiving_host(endpoint.url)])
-        id, recent, second = cursor.fetchone()
+        recent, second = cursor.fetchone()
     # A second is counted until 60 more have passed since its end. Those in the future are from before the clock was set
     # back, and would otherwise be counted for too long.
     oldest = second - WINDOW_SECONDS
-    return Window(id, {at: count for at, count in orjson.loads(recent) if oldest <= at <= second}, second)
+    return {at: count for at, count in orjson.loads(recent) if oldest <= at <= second}, second
+
+
+def save_counts(endpoint: Endpoint, counts: dict[int, int]) -> None:
+    hosts = ReceivingHost.objects.of(endpoint.organization_id).filter(host=receiving_host(endpoint.url))
+    hosts.update(recent=[*counts.items()])
 
 
 class HostLimit(Limit[Endpoint]):
@@ -62,23 +51,22 @@ class HostLimit(Limit[Endpoint]):
 
     def take(self, endpoint: Endpoint, count: int) -> int:
         """Count as many deliveries as the limit allows, and return how many. If not all, pause the endpoint."""
-        window = lock_window(endpoint)
-        taken = max(0, min(settings.WEBHOOKS_PER_HOST_PER_MINUTE - sum(window.counts.values()), count))
+        counts, second = lock_counts(endpoint)
+        taken = max(0, min(settings.WEBHOOKS_PER_HOST_PER_MINUTE - sum(counts.values()), count))
         if taken:
-            window.counts[window.second] = window.counts.get(window.second, 0) + taken
+            counts[second] = counts.get(second, 0) + taken
         if taken < count:
-            wait = min(window.counts) + WINDOW_SECONDS + 1 - window.second
+            wait = min(counts) + WINDOW_SECONDS + 1 - second
             rows = Endpoint.objects.of(endpoint.organization_id).filter(pk=endpoint.pk)
             rows.update(paused_until=Now() + timedelta(seconds=wait))
-        window.save()
+        save_counts(endpoint, counts)
         return taken
 
     def give_back(self, endpoint: Endpoint, count: int) -> None:
-        window = lock_window(endpoint)
+        counts, _ = lock_counts(endpoint)
         # The claim is one of the latest. Which of them it was makes little difference.
-        for second in sorted(window.counts, reverse=True):
-            removed = min(count, window.counts[second])
-            window.counts[second] -= removed
+        for second in sorted(counts, reverse=True):
+            removed = min(count, counts[second])
+            counts[second] -= removed
             count -= removed
-        window.counts = {second: counted for second, counted in window.counts.items() if counted}
-        window.save()
+        save_counts(endpoint, {second: counted for second, counted in counts.items() if counted})

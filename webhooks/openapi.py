@@ -1,9 +1,9 @@
-"""The webhooks in the OpenAPI document: one operation for each topic."""
+"""The webhooks in the OpenAPI document: one operation and one named body for each topic."""
 
 from typing import Any
 
-from foundation.api.openapi import component_name
-from foundation.api.sql_serializers import Schema, SQLSerializer
+from foundation.api.openapi import component, component_name, object_schema, with_example
+from foundation.api.sql_serializers import Schema, SchemaResolver, SQLSerializer
 from webhooks.serializers import EventSerializer
 from webhooks.topics import Topic, topics
 
@@ -12,40 +12,51 @@ HEADERS = {
     "webhook-timestamp": "When the attempt was made, in seconds since 1970.",
     "webhook-signature": "The signatures of id, timestamp and body, as Standard Webhooks defines them.",
 }
+PARAMETERS = [
+    {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
+    for name, text in HEADERS.items()
+]
 
 
 def add_webhooks(result: Schema, **_: Any) -> Schema:
     """Add the request that each topic sends to endpoints. A postprocessing hook of drf-spectacular."""
-    return result | {"webhooks": {name: {"post": describe_request(topic)} for name, topic in topics().items()}}
+    components = result["components"]["schemas"]
+
+    def resolve(serializer: type[SQLSerializer]) -> Schema:
+        """Return the reference to a serializer's component, which is added if only webhooks have it."""
+        name = component_name(serializer)
+        if name not in components:
+            components[name] = serializer.schema(resolve)
+        return component(name)
+
+    return result | {
+        "webhooks": {name: {"post": describe(topic, components, resolve)} for name, topic in topics().items()}
+    }
 
 
-def describe_request(topic: Topic) -> Schema:
-    parameters = [
-        {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
-        for name, text in HEADERS.items()
-    ]
+def describe(topic: Topic, components: Schema, resolve: SchemaResolver) -> Schema:
+    """Return the operation of a topic; add the components of its body."""
+    subject = topic.name.title().replace(".", "").replace("_", "")  # such as OptInCreated
+    event = EventSerializer.schema(resolve)["properties"]
+    members = event | {"type": event["type"] | {"enum": [topic.name]}, "data": resolve(topic.serializer)}
+    if topic.previous:
+        old_values = {name: topic.serializer.fields[name].schema(resolve) for name in topic.previous}
+        previous = object_schema("The fields that changed, with their old values.", old_values)
+        components[f"{subject}Previous"] = previous | {"required": [], "additionalProperties": False}
+        members["previous"] = component(f"{subject}Previous")
+    if topic.details:
+        members["details"] = resolve(topic.details)
+    absent = {"id": True, "previous": not topic.previous, "attribution": not topic.has_attribution}
+    absent["details"] = not topic.details
+    members = {name: schema for name, schema in members.items() if not absent.get(name)}
+    components[f"{subject}Event"] = object_schema(topic.summary, members)
+    body = with_example({"schema": component(f"{subject}Event")}, components)
     return {
         "summary": topic.summary,
         "operationId": topic.name,
         "tags": ["Webhooks"],
-        "parameters": parameters,
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body_schema(topic)}}},
+        "security": [],
+        "parameters": PARAMETERS,
+        "requestBody": {"required": True, "content": {"application/json": body}},
         "responses": {"2XX": {"description": "Received. After any other response the event is sent again."}},
     }
-
-
-def body_schema(topic: Topic) -> Schema:
-    """Return the schema of the body: an event of this type. Its id is in a header."""
-    event = EventSerializer.schema(reference)
-    properties = event["properties"] | {"type": {"const": topic.name}, "data": reference(topic.serializer)}
-    old_values = {name: topic.serializer.fields[name].schema(reference) for name in topic.previous}
-    previous = {"properties": old_values, "additionalProperties": False}
-    properties["previous"] = properties["previous"] | previous
-    absent = {"id": True, "previous": not topic.previous, "attribution": not topic.has_attribution}
-    properties = {name: schema for name, schema in properties.items() if not absent.get(name)}
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-def reference(serializer: type[SQLSerializer]) -> Schema:
-    """Return the reference to a serializer's component, which is in the document because the events list shows it."""
-    return {"$ref": f"#/components/schemas/{component_name(serializer)}"}

@@ -40,7 +40,7 @@ RESET: dict[str, Any] = {
 
 
 @transaction.atomic
-def replay(*, delivery: Delivery) -> Delivery:
+def replay(*, delivery: Delivery) -> None:
     """Send a delivery again that has ended or waits for its next attempt.
 
     Raises Conflict if the endpoint is disabled or the delivery is in progress.
@@ -50,8 +50,6 @@ def replay(*, delivery: Delivery) -> Delivery:
     if not replayable.update(**RESET, next_attempt_at=Now()):
         raise Conflict("This delivery is already in progress.")
     notify_on_commit(Delivery, delivery.endpoint_id)
-    delivery.refresh_from_db()
-    return delivery
 
 
 @transaction.atomic

@@ -1,16 +1,18 @@
-"""Managing endpoints, and reporting those that fail."""
+"""Managing endpoints, reporting those that fail, and deletion of old deliveries."""
 
 import uuid
 from dataclasses import asdict
 from datetime import timedelta
 
 import orjson
+from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.fields import MAX_URL_LENGTH
+from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
 from foundation.egress import BlockedAddress, validate_url
 from foundation.outbox import State, notify_on_commit
@@ -18,7 +20,7 @@ from organizations.actors import Actor
 from organizations.models import Organization
 from organizations.services import check_limit
 from webhooks.events import build_event, envelope
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.models import Delivery, Endpoint, Event, ReceivingHost, Replay
 from webhooks.signing import new_secret
 from webhooks.topics import TEST, topics
 
@@ -26,6 +28,7 @@ MAX_WEBHOOK_ENDPOINTS = 20  # per organization: each event adds one row per endp
 ROTATION_OVERLAP = timedelta(hours=24)
 REPORT_FAILURES_AFTER = timedelta(hours=24)
 DISABLED_BY_STAFF = "Disabled by staff"
+UNUSED_HOST_AGE = timedelta(days=1)
 
 
 @transaction.atomic
@@ -145,3 +148,18 @@ def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
     ids = [endpoint.pk for endpoint in endpoints]
     Endpoint.objects.of(organization).filter(pk__in=ids).update(owners_notified_at=now())
     return endpoints
+
+
+def prune(*, organization: Organization) -> int:
+    """Delete deliveries and replays older than KEEP_DELIVERIES_DAYS, and unused hosts; return how many deliveries.
+
+    Events are kept (docs/interface.md, W24).
+    """
+    ReceivingHost.objects.of(organization).filter(used_at__lt=now() - UNUSED_HOST_AGE).delete()
+    cutoff = now() - timedelta(days=settings.KEEP_DELIVERIES_DAYS)
+    # No delivery ends before it is made. So the index on `created_at` finds the old ones without reading the others.
+    old = Delivery.objects.of(organization).filter(created_at__lt=cutoff, finished_at__lt=cutoff)
+    count = delete_in_batches(old.exclude(state=State.PENDING).order_by("created_at", "id"))
+    replays = Replay.objects.of(organization).filter(created_at__lt=cutoff)
+    delete_in_batches(replays.exclude(Exists(Delivery.objects.of(organization).filter(replay=OuterRef("pk")))))
+    return count

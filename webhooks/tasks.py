@@ -4,7 +4,7 @@ from celery import shared_task
 
 from organizations.models import Organization
 from organizations.services import for_each_organization
-from webhooks.pruning import prune
+from webhooks.services import prune
 
 
 @shared_task(name="webhooks.prune")

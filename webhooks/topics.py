@@ -8,6 +8,8 @@ from django.utils.module_loading import autodiscover_modules
 from foundation.api import sql_serializers as sql
 from organizations.serializers import UserSerializer
 
+UTM_NAMES = ("source", "medium", "campaign", "content", "term")
+
 _registry: dict[str, "Topic"] = {}
 
 
@@ -16,7 +18,8 @@ class Topic:
     """A kind of event, registered when it is created; integrators know `name` as the event's `type`.
 
     `is_change`: the body has `previous`, and `also_previous` are untracked fields that it can have. `has_attribution`:
-    the body has the UTM columns of the subject's row. `summary` is a sentence for receivers, in the documentation.
+    the body has the UTM columns of the subject's row. `details` are the members of what the body says about the change
+    itself. `summary` is a sentence for receivers, in the documentation.
     """
 
     name: str
@@ -25,6 +28,7 @@ class Topic:
     is_change: bool = False
     also_previous: tuple[str, ...] = ()
     has_attribution: bool = False
+    details: type[sql.SQLSerializer] | None = None
 
     def __post_init__(self) -> None:
         _registry[self.name] = self
@@ -46,20 +50,20 @@ def topics() -> dict[str, Topic]:
     return dict(sorted(_registry.items()))
 
 
+def utm_fields() -> list[sql.StringField]:
+    return [sql.StringField(null=True, help_text=f"The URL's utm_{name}.") for name in UTM_NAMES]
+
+
 class AttributionSerializer(sql.SQLSerializer):
     """The UTM values of a booking: those of the lead's latest opt-in before it."""
 
-    utm_source = sql.StringField(null=True)
-    utm_medium = sql.StringField(null=True)
-    utm_campaign = sql.StringField(null=True)
-    utm_content = sql.StringField(null=True)
-    utm_term = sql.StringField(null=True)
+    utm_source, utm_medium, utm_campaign, utm_content, utm_term = utm_fields()
 
 
 class TestData(sql.SQLSerializer):
     """The data of a test event."""
 
-    message = sql.StringField()
+    message = sql.StringField(help_text="A sentence for people.")
 
 
 TEST = Topic(

@@ -2,18 +2,16 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import NamedTuple, Required, TypedDict, Unpack
 from uuid import UUID
 
-from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
-from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange
+from appointments.models import Appointment, AppointmentSource, EventType, FormerReference, Note, OutcomeChange
 from appointments.notifications import build_appointment_notifications
 from appointments.services.configuration import MAX_EVENT_TYPES
 from appointments.services.leads import update_lead
 from appointments.topics import CREATED, NOTE_CREATED
-from foundation.api.emails import spellings
 from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.compiled import CombinedQuery, CompiledQuery, Param
 from foundation.db.names import fold_name
@@ -22,7 +20,7 @@ from foundation.db.timestamps import now
 from foundation.db.writes import insert_or_get
 from leads.models import Lead, Source, TouchPointType
 from leads.phones import parse_phone
-from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
+from leads.services import SOURCE_BY_NAME, find_members, get_or_create_source, upsert_lead
 from notifications.models import Kind, Notification
 from notifications.services import insert_notifications
 from optins.models import UTM_FIELDS, OptIn
@@ -40,32 +38,33 @@ APPOINTMENT_BY_REFERENCE: CompiledQuery[tuple[UUID, datetime, datetime | None]] 
         .values_list("pk", "schedule_time", "booked_for")
     )
 )
+APPOINTMENT_BY_FORMER_REFERENCE: CompiledQuery[tuple[UUID, datetime, datetime]] = CompiledQuery(
+    lambda: (
+        FormerReference.objects.of(Param("organization"))
+        .filter(source=Param("source"), external_reference=Param("reference"))
+        .values_list("appointment_id", "appointment__schedule_time", "booked_for")
+    )
+)
 EVENT_TYPE_BY_NAME: CompiledQuery[EventType] = CompiledQuery(
     lambda: EventType.objects.of(Param("organization")).filter(name_key=Param("event_type_key"))
 )
-# One round trip to the database instead of five (benchmark row "create an appointment", as MEMBER_BY_EMAIL).
+# One round trip to the database instead of six (benchmark row "create an appointment").
 CONTEXT_QUERY = CombinedQuery(
     APPOINTMENT_BY_REFERENCE,
+    APPOINTMENT_BY_FORMER_REFERENCE,
     DEFAULT_STATUS_BY_ROLE[Board.LEAD],
     DEFAULT_STATUS_BY_ROLE[Board.APPOINTMENT],
     SOURCE_BY_NAME,
     EVENT_TYPE_BY_NAME,
 )
-MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
-    lambda: (
-        Membership.objects.of(Param("organization"))
-        .filter(CAN_BE_ASSIGNED)
-        .select_related("user", "mail_preference")
-        .alias(lowercase_email=Lower("user__email"))
-        .filter(lowercase_email=Param("email", "text"))
-    )
-)
 
 
 class BookingData(TypedDict, total=False):
-    """Optional fields of `BookingInputSerializer`, and the new appointment's `id`, which the admin's form chooses."""
+    """The fields of `BookingInputSerializer`, and the new appointment's `id`, which the admin's form chooses."""
 
     id: UUID
+    external_reference: Required[str | None]
+    schedule_time: Required[datetime]
     lead_id: UUID
     lead_email: str
     lead_first_name: str
@@ -80,21 +79,16 @@ class BookingData(TypedDict, total=False):
     notes: str
 
 
-class BookingRequest(BookingData):
-    external_reference: str | None
-    schedule_time: datetime
-
-
 class Booking(NamedTuple):
     id: UUID
     schedule_time: datetime
     is_new: bool
-    booked_for: datetime | None = None  # its first time, if it has moved since
+    booked_for: datetime | None = None  # the time that its reference was booked for, if it has moved since
     is_over: bool = False  # a new appointment whose call had ended before it was booked
 
 
 @atomic_with_retry
-def book(*, organization: Organization, actor: Actor, **data: Unpack[BookingRequest]) -> Booking:
+def book(*, organization: Organization, actor: Actor, **data: Unpack[BookingData]) -> Booking:
     """Book an appointment, and create its lead, source and event type if there are none yet.
 
     Safe to repeat: a reference first booked for this time, or moved to it, returns its appointment and changes nothing.
@@ -110,17 +104,27 @@ def book(*, organization: Organization, actor: Actor, **data: Unpack[BookingRequ
 
 
 def find_or_book(
-    organization: Organization, actor: Actor, source: AppointmentSource, data: BookingRequest, *, invites: bool
+    organization: Organization, actor: Actor, source: AppointmentSource, data: BookingData, *, invites: bool
 ) -> Booking:
     """Return the appointment that has the reference, or book it; `invites` notifies its participants.
 
     A call that is over notifies no one and leaves the status of its lead (docs/interface.md, A32).
     """
-    known, lead_status, outcome, lead_source, event_type = read_context(organization, source, data)
+    # Read without locks, so a missing row can still appear; the functions that insert one handle that.
+    known, moved, lead_status, outcome, lead_source, event_type = CONTEXT_QUERY.first(
+        organization=organization.pk,
+        reference=data["external_reference"],
+        role=StatusRole.APPOINTMENT_BOOKED.value,
+        source=source.value,
+        source_key=fold_name(source.value),
+        event_type_key=fold_name(data.get("event_type_name", "")),
+    )
     # The reference is checked before the members, so that a retry succeeds even if the host has left since.
-    if known:
+    if known := known or moved:
         appointment_id, present_time, booked_for = known
         return Booking(appointment_id, present_time, is_new=False, booked_for=booked_for)
+    if event_type_id := data.get("event_type_id"):
+        event_type = EventType.objects.of(organization).filter(pk=event_type_id).first()
 
     # Every transaction locks in the same order (source, lead, event type), so that no two of them deadlock.
     members, schedule_time = resolve_members(organization, data), data["schedule_time"]
@@ -143,7 +147,9 @@ def find_or_book(
         meeting_url=data.get("meeting_url"),
         outcome=outcome,
         **members,
-        **copied_columns(lead, is_new=is_new_lead),
+        first_source_id=lead.first_source_id,
+        last_source_id=lead.last_source_id,
+        **({} if is_new_lead else latest_utm_values(lead)),
     )
     participants = members.values() if invites and not is_over else None
     note = insert_appointment(appointment, actor, data.get("notes", ""), participants)
@@ -155,24 +161,8 @@ def find_or_book(
     return Booking(appointment.pk, schedule_time, is_new=True, is_over=is_over)
 
 
-def read_context(organization: Organization, source: AppointmentSource, data: BookingRequest) -> list[Any]:
-    """Return a row of each query of `CONTEXT_QUERY`, or None."""
-    # Read without locks, so a missing row can still appear; the functions that insert one handle that.
-    context = CONTEXT_QUERY.first(
-        organization=organization.pk,
-        reference=data["external_reference"],
-        role=StatusRole.APPOINTMENT_BOOKED.value,
-        source=source.value,
-        source_key=fold_name(source.value),
-        event_type_key=fold_name(data.get("event_type_name", "")),
-    )
-    if not context[0] and (event_type_id := data.get("event_type_id")):
-        context[-1] = EventType.objects.of(organization).filter(pk=event_type_id).first()
-    return context
-
-
 def upsert_booked_lead(
-    organization: Organization, actor: Actor, status: Status | None, source: Source, data: BookingRequest
+    organization: Organization, actor: Actor, status: Status | None, source: Source, data: BookingData
 ) -> tuple[Lead, bool]:
     """Return the lead that the booking names, locked, and whether it is new."""
     email, first_name, time = data.get("lead_email", ""), data.get("lead_first_name"), data["schedule_time"]
@@ -199,19 +189,7 @@ def upsert_booked_lead(
 def resolve_members(organization: Organization, data: BookingData) -> dict[str, Membership]:
     """Return the members by role. Raises ValidationFailed for each e-mail that belongs to no active member."""
     emails = {"host": data.get("host_email"), "setter": data.get("setter_email"), "triager": data.get("triager_email")}
-    members: dict[str, Membership] = {}
-    errors: dict[str, list[str]] = {}
-    for role, email in emails.items():
-        if not email:
-            continue
-        found = (MEMBER_BY_EMAIL.first(organization=organization.pk, email=form) for form in spellings(email))
-        if member := next(filter(None, found), None):
-            members[role] = member
-        else:
-            errors[f"{role}_email"] = ["must belong to an active member of the organization"]
-    if errors:
-        raise ValidationFailed(errors)
-    return members
+    return find_members(organization, emails)
 
 
 def lead_setter(lead: Lead) -> Membership | None:
@@ -239,10 +217,9 @@ def create_event_type(organization: Organization, source: AppointmentSource, dat
     return insert_or_get(new, lambda: with_name.all().first())[0]
 
 
-def copied_columns(lead: Lead, *, is_new: bool) -> dict[str, object]:
+def latest_utm_values(lead: Lead) -> dict[str, object]:
     opt_ins = OptIn.objects.of(lead.organization).filter(lead=lead).order_by("-created_at", "-id")
-    utm = None if is_new else opt_ins.values(*UTM_FIELDS).first()
-    return {"first_source_id": lead.first_source_id, "last_source_id": lead.last_source_id, **(utm or {})}
+    return opt_ins.values(*UTM_FIELDS).first() or {}
 
 
 def insert_appointment(

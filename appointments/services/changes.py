@@ -3,12 +3,13 @@
 Each locks the appointment, sets its new values, and calls `save_appointment` once.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from appointments.conditions import BOOKED_ROLES, NOT_SHOWN_ROLES
-from appointments.models import Appointment, AppointmentSource, Note, OutcomeChange
+from appointments.models import Appointment, AppointmentSource, FormerReference, Note, OutcomeChange
 from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.services.leads import update_lead
@@ -40,23 +41,65 @@ CANCELLATION = Effects(CANCELED, Kind.CALL_CANCELED, StatusRole.CANCELED)
 
 @atomic_with_retry
 def cancel_by_reference(
-    *, organization: Organization, actor: Actor, external_reference: str, notes: str = ""
+    *,
+    organization: Organization,
+    actor: Actor,
+    external_reference: str,
+    notes: str = "",
+    canceled_by: str | None = None,
+    reason: str | None = None,
+    rescheduled_to: str | None = None,
 ) -> Appointment:
     """Cancel an appointment that was booked through the API. Repeating it is safe.
 
-    Raises ResourceNotFound if the reference is unknown, and Conflict if a scheduler manages the appointment
-    (docs/interface.md, A22). Locks the appointment, then its lead.
+    Changes nothing if the appointment has got the reference `rescheduled_to` since. Raises as `find_for_update` does.
+    Locks the appointment, then its lead.
     """
-    appointments = Appointment.objects.of(organization).filter(external_reference=external_reference)
-    appointment: Appointment | None = appointments.manual().for_update().first()
-    if appointment is None:
-        other = appointments.exclude(source=AppointmentSource.MANUAL).first()
-        if other is None:
-            raise ResourceNotFound(f"No appointment found for external_reference {external_reference}")
-        problem = f"is managed by {other.source}; cancel it there"
-        raise Conflict(f"The appointment for external_reference {external_reference} {problem}")
-    appointment.organization = organization
-    cancel_and_notify(appointment, actor, notes)
+    appointment = find_for_update(organization, external_reference, "cancel")
+    is_former = appointment.external_reference != external_reference
+    if is_former and rescheduled_to and booked_times(appointment, rescheduled_to):
+        return appointment
+    details = {"canceled_by": canceled_by, "reason": reason, "rescheduled_to": rescheduled_to}
+    return cancel_with_note(appointment, actor, notes, details)
+
+
+@atomic_with_retry
+def reschedule_by_reference(
+    *,
+    organization: Organization,
+    actor: Actor,
+    external_reference: str,
+    schedule_time: datetime,
+    new_external_reference: str = "",
+    meeting_url: str = "",
+    notes: str = "",
+    rescheduled_by: str | None = None,
+    reason: str | None = None,
+) -> Appointment:
+    """Move an appointment that was booked through the API, maybe under another reference. Repeating it is safe.
+
+    A canceled one is booked again (docs/interface.md, A38 to A40). Raises Conflict if another appointment has the new
+    reference, and as `find_for_update` does. Locks the appointment, then its lead.
+    """
+    appointment = find_for_update(organization, external_reference, "reschedule")
+    previous, is_new = appointment.outcome, False
+    if new_external_reference not in ("", external_reference):
+        times = booked_times(appointment, new_external_reference)
+        if schedule_time in times:
+            return appointment  # a repeat, maybe of a move that others have followed
+        is_new = not times
+    if is_new:
+        others = Appointment.objects.of(organization).with_reference(new_external_reference)
+        if others.filter(source=AppointmentSource.MANUAL).exists():
+            raise Conflict(f"new_external_reference {new_external_reference} already belongs to another appointment")
+
+    set_values(appointment, schedule_time=schedule_time, meeting_url=meeting_url or appointment.meeting_url)
+    if is_new or role_of(previous) == StatusRole.CANCELED:
+        book_again(appointment)
+    if is_new:
+        take_reference(appointment, new_external_reference)
+    details = {"rescheduled_by": rescheduled_by, "reason": reason}
+    save_appointment(appointment, previous, actor, note=add_note(appointment, notes, actor), details=details)
     return appointment
 
 
@@ -65,9 +108,7 @@ def cancel_appointment(
     *, organization: Organization, actor: Actor, appointment: Appointment, notes: str = ""
 ) -> Appointment:
     """Cancel any appointment for staff, a scheduler's too. Repeating it is safe. Locks it, then its lead."""
-    stored = get_for_update(organization, appointment.pk)
-    cancel_and_notify(stored, actor, notes)
-    return stored
+    return cancel_with_note(get_for_update(organization, appointment.pk), actor, notes, {})
 
 
 @atomic_with_retry
@@ -82,8 +123,7 @@ def edit_appointment(
     stored = get_for_update(organization, appointment.pk)
     previous = stored.outcome
     set_values(stored, **values)
-    if notification := save_appointment(stored, previous, actor, note=add_note(stored, note, actor)):
-        notify_participants(notification, stored)
+    save_appointment(stored, previous, actor, note=add_note(stored, note, actor))
     return stored
 
 
@@ -130,6 +170,44 @@ def get_for_update(organization: Organization, appointment_id: UUID) -> Appointm
     return stored
 
 
+def find_for_update(organization: Organization, reference: str, verb: str) -> Appointment:
+    """Return the appointment that has or had the reference and was booked through the API, locked.
+
+    Raises ResourceNotFound if the reference is unknown, and Conflict if a scheduler manages the appointment
+    (docs/interface.md, A22), which tells clients to do what `verb` says there.
+    """
+    appointments = Appointment.objects.of(organization).with_reference(reference)
+    appointment: Appointment | None = appointments.filter(source=AppointmentSource.MANUAL).for_update().first()
+    if appointment is None:
+        other = appointments.exclude(source=AppointmentSource.MANUAL).first()
+        if other is None:
+            raise ResourceNotFound(f"No appointment found for external_reference {reference}")
+        problem = f"is managed by {other.source}; {verb} it there"
+        raise Conflict(f"The appointment for external_reference {reference} {problem}")
+    appointment.organization = organization
+    return appointment
+
+
+def booked_times(appointment: Appointment, reference: str) -> list[datetime]:
+    """Return the times that count as booked for a reference: none if it isn't one of the appointment."""
+    if reference == appointment.external_reference:
+        return [time for time in (appointment.schedule_time, appointment.booked_for) if time]
+    former = appointment.former_references.filter(external_reference=reference)
+    return list(former.values_list("booked_for", flat=True))
+
+
+def take_reference(appointment: Appointment, reference: str) -> None:
+    """Give the moved appointment another reference. The present one becomes a former one, with its time."""
+    FormerReference.objects.create(
+        organization=appointment.organization,
+        appointment=appointment,
+        source=appointment.source,
+        external_reference=appointment.external_reference,
+        booked_for=appointment.booked_for or appointment.schedule_time,
+    )
+    appointment.external_reference, appointment.booked_for = reference, None
+
+
 def set_values(
     appointment: Appointment, *, schedule_time: datetime | None = None, status_id: UUID | None = None, **fields: object
 ) -> None:
@@ -151,12 +229,13 @@ def set_values(
         replace_outcome(appointment, outcome)
 
 
-def cancel_and_notify(appointment: Appointment, actor: Actor, notes: str) -> None:
-    previous = appointment.outcome
-    note = add_note(appointment, notes, actor)
+def cancel_with_note(
+    appointment: Appointment, actor: Actor, notes: str, details: Mapping[str, str | None]
+) -> Appointment:
+    previous, note = appointment.outcome, add_note(appointment, notes, actor)
     cancel(appointment)
-    if notification := save_appointment(appointment, previous, actor, effects=CANCELLATION, note=note):
-        notify_participants(notification, appointment)
+    save_appointment(appointment, previous, actor, effects=CANCELLATION, note=note, details=details)
+    return appointment
 
 
 def cancel(appointment: Appointment) -> None:
@@ -169,6 +248,10 @@ def cancel(appointment: Appointment) -> None:
 def move(appointment: Appointment, to: datetime) -> None:
     appointment.booked_for = appointment.booked_for or appointment.schedule_time
     appointment.schedule_time = to
+    book_again(appointment)
+
+
+def book_again(appointment: Appointment) -> None:
     if role_of(appointment.outcome) in NOT_HELD_ROLES:
         role = StatusRole.APPOINTMENT_BOOKED
         replace_outcome(appointment, default_status(appointment.organization, Board.APPOINTMENT, role))
@@ -192,13 +275,15 @@ def save_appointment(
     *,
     effects: Effects | None = None,
     note: Note | None = None,
+    details: Mapping[str, str | None] | None = None,
     lead_stays: bool = False,
-) -> Kind | None:
+    notifies: bool = True,
+) -> None:
     """Store the changes of an appointment with its history, update its lead, and record one event for all of them.
 
-    `previous` is the outcome before the changes; a new `note` moves `updated_at` and is an event of its own. Returns
-    the notification that the change calls for, or None. Locks the lead if time or outcome have changed; its status
-    stays if `lead_stays`.
+    `previous` is the outcome before the changes; a new `note` moves `updated_at` and is an event of its own; `details`
+    are of the event. `notifies` the participants if the changes call for it. Locks the lead if time or outcome have
+    changed; its status stays if `lead_stays`.
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
@@ -211,12 +296,13 @@ def save_appointment(
         role, appointment.lead = None if lead_stays else effects.lead_role, lead
         update_lead(lead, default_status(lead.organization, Board.LEAD, role) if role else None, actor)
     if before:
-        record_event(effects.topic, appointment, actor=actor, before=before)
+        record_event(effects.topic, appointment, actor=actor, before=before, details=details)
     if note:
         if before is None:
             appointment.save_version()
         record_event(NOTE_CREATED, note, actor=actor)
-    return effects.notification if before else None
+    if before and effects.notification and notifies:
+        notify_participants(effects.notification, appointment)
 
 
 def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
@@ -231,9 +317,10 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     # Calendars get the entry of an appointment again that is not canceled any more, whatever its outcome is.
     is_entry_changed = appointment.is_changed(*INVITATION_COLUMNS) or (is_replaced and was_canceled)
     notification = Kind.CALL_UPDATED if is_entry_changed else None
+    topic = RESCHEDULED if appointment.is_changed("external_reference") else None
     if is_replaced:
-        return Effects(OUTCOME_CHANGED, Kind.CALL_BOOKED if is_booked_again else notification, lead_role)
-    return Effects(UPDATED, notification)
+        return Effects(topic or OUTCOME_CHANGED, Kind.CALL_BOOKED if is_booked_again else notification, lead_role)
+    return Effects(topic or UPDATED, notification)
 
 
 def add_note(

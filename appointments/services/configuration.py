@@ -8,6 +8,7 @@ from appointments.serializers import AppointmentDetailSerializer, EventTypeDetai
 from appointments.services.changes import get_for_update
 from appointments.topics import EVENT_TYPE_UPDATED, UPDATED
 from foundation.api.exceptions import Conflict
+from foundation.db.timestamps import now
 from organizations.actors import Actor
 from organizations.models import Organization
 from organizations.services import check_limit
@@ -25,7 +26,7 @@ def save_event_type(*, organization: Organization, actor: Actor, event_type: Eve
         check_limit(organization=organization, rows=rows, limit=limit, name="event types", advice=advice)
     rows.select_for_update(no_key=True).filter(pk=event_type.pk).first()
     before = EventTypeDetailSerializer.get_text(organization, event_type.pk)
-    event_type.organization = organization
+    event_type.organization, event_type.updated_at = organization, now()
     event_type.save()
     if before:
         record_event(EVENT_TYPE_UPDATED, event_type, actor=actor, before=before)

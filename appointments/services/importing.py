@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from appointments.models import Appointment, AppointmentSource, OutcomeChange, Provider
-from appointments.services.booking import Booking, BookingRequest, find_or_book, resolve_members
+from appointments.services.booking import Booking, BookingData, find_or_book, resolve_members
 from appointments.services.changes import (
     add_note,
     cancel,
@@ -28,7 +28,7 @@ def import_appointment(
     actor: Actor,
     provider: Provider,
     outcome: StatusRole = StatusRole.APPOINTMENT_BOOKED,
-    **data: Unpack[BookingRequest],
+    **data: Unpack[BookingData],
 ) -> Booking:
     """Create an appointment as a scheduling provider reports it, or update the one with its reference.
 
@@ -46,11 +46,11 @@ def import_appointment(
         follow_provider(appointment, outcome, data)
     elif last_imported_role(appointment) != outcome:
         cancel(appointment)
-    save_appointment(appointment, previous, actor, note=note, lead_stays=booking.is_over)
+    save_appointment(appointment, previous, actor, note=note, lead_stays=booking.is_over, notifies=False)
     return booking._replace(schedule_time=appointment.schedule_time)
 
 
-def follow_provider(appointment: Appointment, role: StatusRole, data: BookingRequest) -> None:
+def follow_provider(appointment: Appointment, role: StatusRole, data: BookingData) -> None:
     organization, previous = appointment.organization, appointment.outcome
     status = default_status(organization, Board.APPOINTMENT, role)
     if status is None:

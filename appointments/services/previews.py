@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from appointments.models import Appointment
-from appointments.notifications import build_participant_notifications, needs_notification
+from appointments.notifications import build_participant_notifications
 from appointments.services.changes import effects_of
 from notifications.models import ChannelKind, Kind
 from organizations.models import Membership
@@ -31,7 +31,7 @@ def preview(appointment: Appointment, change: Callable[..., None], *values: date
     if appointment.outcome not in values:  # the outcome that it has already is no change
         change(changed, *values)
     topic, kind, _ = effects_of(changed, appointment.outcome)
-    rows = build_participant_notifications(kind, changed) if kind and needs_notification(kind, changed) else []
+    rows = build_participant_notifications(kind, changed) if kind else []
     for row in rows:
         if row.recipient:
             members[Kind(row.kind)].append(row.recipient)

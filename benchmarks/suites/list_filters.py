@@ -91,6 +91,8 @@ def run(environment: Environment, small: Database, large: Database, scale: Scale
 
 def selective_filters(dataset: Dataset) -> Iterator[QueryParameters]:
     """Yield each filter with a value that selects half a percent of the rows or less."""
+    yield {"id": ",".join(dataset.appointment_ids[:RARE_LIMIT])}
+    yield {"external_reference": dataset.external_reference}
     yield {"lead_id": dataset.lead_id}
     yield {"call_category": "TRIAGE_CALL"}
     yield {"outcome_role": "NEW_LEAD"}
@@ -104,12 +106,17 @@ def selective_filters(dataset: Dataset) -> Iterator[QueryParameters]:
 def unselective_filters(dataset: Dataset) -> Iterator[FilterCase]:
     """Yield each filter with a value that selects many rows (except `lead_id`, which never does)."""
     yield FilterCase("lead_id", dataset.lead_id, "one lead", f"lead_id = '{dataset.lead_id}'")
+    event_type = dataset.event_type_id
+    yield FilterCase("event_type_id", event_type, "an event type", f"event_type_id = '{event_type}'")
     yield FilterCase("call_category", "SALES_CALL", "SALES_CALL", "call_category = 'SALES_CALL'")
     both = "SALES_CALL,TRIAGE_CALL"
     yield FilterCase("call_category", both, both, "call_category IN ('SALES_CALL', 'TRIAGE_CALL')")
     yield FilterCase("outcome_role", "LOST", "LOST", OUTCOME_ROLE.format(roles="'LOST'"))
     roles = "WON,LOST,NO_SHOW"
     yield FilterCase("outcome_role", roles, roles, OUTCOME_ROLE.format(roles="'WON', 'LOST', 'NO_SHOW'"))
+    booked = OUTCOME_ROLE.format(roles="'APPOINTMENT_BOOKED', 'RESCHEDULED'")
+    yield FilterCase("has_outcome", "true", "true", f"outcome_id IS NOT NULL AND NOT {booked}")
+    yield FilterCase("has_outcome", "false", "false", f"(outcome_id IS NULL OR {booked})")
     for parameter, column, email in [
         ("setter", "setter_id", dataset.setter_email),
         ("triager", "triager_id", dataset.setter_email),

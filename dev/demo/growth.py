@@ -24,7 +24,7 @@ from optins.models import OptIn, QuestionAnswer
 from organizations.models import Organization
 
 LEADS_PER_BATCH = 5_000
-PROGRESS_BAR_FROM = 10_000  # leads
+ANALYZE_FROM = 10_000  # leads; autovacuum would update the planner's statistics only later
 ORIGINALS = 40  # the organization's first leads, which `scenario` has made
 MAX_WEEKS = 104  # for past times; upcoming times are moved by a quarter
 MAX_JITTER = timedelta(minutes=45)  # shorter than the time between a meeting and its outcome
@@ -85,8 +85,7 @@ def grow(organization: Organization, *, leads: int | None, appointments: int | N
     rng = random.Random(str(existing))  # sample data, not security
     missing_leads, missing_appointments = new_leads, new_appointments
     # With None, tqdm shows the bar only on a terminal.
-    disable = None if new_leads >= PROGRESS_BAR_FROM else True
-    with tqdm(total=new_leads, unit=" leads", unit_scale=True, file=sys.stderr, disable=disable) as bar:
+    with tqdm(total=new_leads, unit=" leads", unit_scale=True, file=sys.stderr, disable=None) as bar:
         while missing_leads:
             batch: list[UUID] = []
             while missing_leads and len(batch) < LEADS_PER_BATCH:
@@ -98,9 +97,9 @@ def grow(organization: Organization, *, leads: int | None, appointments: int | N
                 batch.append(original_id)
             copy_leads(batch, rng)
             bar.update(len(batch))
-    if new_leads >= PROGRESS_BAR_FROM:
+    if new_leads >= ANALYZE_FROM:
         with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")  # autovacuum would update the planner's statistics only later
+            cursor.execute("ANALYZE")
     return new_leads, new_appointments
 
 

@@ -81,9 +81,14 @@ def find_organization(spec: OrganizationSpec) -> Organization | None:
 
 
 def set_up_organization(spec: OrganizationSpec) -> Organization:
-    owner, *users = [get_or_create_user(spec, position) for position in range(len(spec.members))]
-    organization = create_organization(name=spec.name, owner=owner)
-    for user, (_, _, role, _) in zip(users, spec.members[1:], strict=True):
+    """Create the organization. Members who have no user account get one without a password."""
+    users = []
+    for position, (first_name, last_name, _, time_zone) in enumerate(spec.members):
+        email, names = spec.email(position), {"first_name": first_name, "last_name": last_name}
+        existing = User.objects.with_email(email).first()
+        users.append(existing or User.objects.create_user(email, time_zone=time_zone, **names))
+    organization = create_organization(name=spec.name, owner=users[0])
+    for user, (_, _, role, _) in list(zip(users, spec.members, strict=True))[1:]:
         add_member(organization=organization, user=user, role=role)
     for name, category, provider, owner_name in EVENT_TYPES:
         event_type = EventType(name=name, call_category=category, provider=provider, owner_name=owner_name)
@@ -93,11 +98,3 @@ def set_up_organization(spec: OrganizationSpec) -> Organization:
         field = CustomField(entity=entity, key=key, label=label, type=type, options=options, position=position)
         save_custom_field(organization=organization, actor=SYSTEM, field=field)
     return organization
-
-
-def get_or_create_user(spec: OrganizationSpec, position: int) -> User:
-    """Return the member's user account, created without a password if there is none."""
-    email, (first_name, last_name, _, time_zone) = spec.email(position), spec.members[position]
-    return User.objects.with_email(email).first() or User.objects.create_user(
-        email, first_name=first_name, last_name=last_name, time_zone=time_zone
-    )

@@ -41,12 +41,15 @@ CAMPAIGNS = ["spring-launch", "free-masterclass", "pricing-guide", "founders-cha
 CONTENTS = ["video-a", "video-b", "carousel", "story", "headline-2"]
 TERMS = ["business coach", "scale agency", "sales coaching", "executive coaching", None]
 PAGES = ["/masterclass", "/apply", "/pricing-guide", "/webinar", "/"]
-FORM_NAMES = {
-    OptInSource.FORMBUILDER_A: "Application form",
-    OptInSource.LANDING_PAGE: "Pricing guide",
-    OptInSource.WEBINAR: "Free masterclass",
-    OptInSource.NEWSLETTER: "Weekly letter",
-    OptInSource.SCHEDULER_A: "Discovery call intake",
+FORMS = {
+    source: {"provider_form_id": f"frm_{source.lower()}", "provider_form_name": name}
+    for source, name in {
+        OptInSource.FORMBUILDER_A: "Application form",
+        OptInSource.LANDING_PAGE: "Pricing guide",
+        OptInSource.WEBINAR: "Free masterclass",
+        OptInSource.NEWSLETTER: "Weekly letter",
+        OptInSource.SCHEDULER_A: "Discovery call intake",
+    }.items()
 }
 # Each question with its possible answers; None means that it was skipped.
 QUESTIONS: list[tuple[str, list[str | None]]] = [

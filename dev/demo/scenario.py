@@ -1,37 +1,28 @@
 """The demo's scenario, played through the services.
 
-First each step is planned with its time, then the steps of the past run in the order of time, with the clock set to it.
-Times are relative to today, so that there are always calls today and tomorrow, calls without an outcome, follow-ups for
-today and the next days, and opt-ins that no one has called yet.
+Each opt-in and each appointment is a generator of steps. The steps of the past are done in the order of time, with the
+clock set to it. Times are relative to today, so that there are always calls today and tomorrow, calls without an
+outcome, follow-ups for today and the next days, and opt-ins that no one has called yet.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Iterator
 from datetime import datetime, time, timedelta
-from functools import partial
-from itertools import count, cycle
-from operator import itemgetter
-from typing import NamedTuple
+from heapq import heapify, heappop, heappush
+from itertools import chain, count, cycle
+from typing import Any
 from unittest import mock
 from zoneinfo import ZoneInfo
 
 from appointments import services
-from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, EventType, Provider
+from appointments.models import Appointment, CallAnalysis, CallCategory, EventType, Provider
 from dev.demo.organization import CUSTOM_FIELDS
-from dev.demo.people import (
-    FORM_NAMES,
-    TRAFFIC_SOURCES,
-    Person,
-    random_answers,
-    random_person,
-    random_traffic,
-    same_person,
-)
+from dev.demo.people import FORMS, TRAFFIC_SOURCES, Person, random_answers, random_person, random_traffic, same_person
 from foundation.db.timestamps import now
 from leads.duplicates import search_batch
 from leads.models import CustomField, Lead
 from leads.phones import parse_phone
-from leads.services import change_status, edit_lead
+from leads.services import edit_lead
 from optins.models import OptInSource
 from optins.services import submit
 from organizations.actors import SYSTEM, api_key_actor, staff_actor
@@ -83,13 +74,8 @@ OUTCOME_TEXTS = {
 BOOKING_NOTES = ["Prefers to talk in the morning.", "Found us through a friend.", "", "Asks for installments.", ""]
 
 
-class Call(NamedTuple):
-    person: Person
-    reference: str
-    event_type: EventType
-    schedule_time: datetime
-    host: Membership
-    is_last: bool
+# Yields the time of each step before it is done.
+Steps = Iterator[datetime]
 
 
 def fake_now(value: datetime) -> "mock._patch[mock.MagicMock]":
@@ -113,7 +99,6 @@ class Scenario:
         self.booking_notes, self.follow_up_days = cycle(BOOKING_NOTES), cycle([1, 0, 2])
         self.numbers = count(1)
         self.people: list[Person] = []
-        self.steps: list[tuple[datetime, Callable[[], object]]] = []
         today = now().astimezone(TIME_ZONE).date()
         days = [today + timedelta(days=number) for number in range(FIRST_DAY, LAST_DAY)]
         # Today and tomorrow count as working days even at a weekend: they are what people look at first.
@@ -121,19 +106,25 @@ class Scenario:
         self.today = self.days.index(today)
 
     def play(self, leads: int) -> None:
-        for index in range(leads):
-            self.plan_lead(index)
+        """Do all steps of the past in the order of time, with the clock set to each."""
         started_at = now()
-        for step_at, run in sorted(self.steps, key=itemgetter(0)):
-            if step_at <= started_at:
-                with fake_now(step_at):
-                    run()
+        subjects = chain.from_iterable(self.plan_lead(index) for index in range(leads))
+        # The number decides between steps of the same time.
+        queue = [(next(steps), number, steps) for number, steps in enumerate(subjects)]
+        heapify(queue)
+        while queue and queue[0][0] <= started_at:
+            step_at, number, steps = heappop(queue)
+            with fake_now(step_at):
+                next_at = next(steps, None)
+            if next_at:
+                heappush(queue, (next_at, number, steps))
         while services.refresh_touch_points(organization=self.organization):
             pass
         while search_batch(organization=self.organization):
             pass
 
-    def plan_lead(self, index: int) -> None:
+    def plan_lead(self, index: int) -> Iterator[Steps]:
+        """Yield the steps of each of a lead's appointments and opt-ins."""
         repetition, story = divmod(index, len(STORIES))
         opt_ins, appointments = STORIES[story]
         person = random_person(self.rng)
@@ -147,44 +138,18 @@ class Scenario:
             day = planned_day + repetition * shift
             # After the previous appointment, and before today.
             booked_on = min(-1, max(day - self.rng.randint(1, 5), previous_day + 1))
-            self.plan_call(person, booked_on, day, outcome, has_paid=has_paid, is_last=number == len(appointments))
+            yield self.appointment(person, booked_on, day, outcome, has_paid, is_last=number == len(appointments))
             first_day = booked_on if number == 1 else first_day
             previous_day = day if day < 0 else previous_day
             has_paid = has_paid or outcome in PAID_ROLES
         for number in range(opt_ins):
             submitted_at = self.at(first_day, 7) if number == 0 else self.at(self.rng.randint(first_day, -1), 8)
-            submitted_at = min(submitted_at, now() - timedelta(hours=2))
-            self.steps.append((submitted_at, partial(self.submit_opt_in, person)))
+            yield self.opt_in(person, min(submitted_at, now() - timedelta(hours=2)))
 
     def at(self, day: int, hour: int) -> datetime:
         """Return a time within this hour of the day, which is a number of working days from today."""
         minute, second = self.rng.randrange(60), self.rng.randrange(60)
         return datetime.combine(self.days[self.today + day], time(hour, minute, second), TIME_ZONE)
-
-    def plan_call(
-        self, person: Person, booked_on: int, day: int, outcome: str | None, *, has_paid: bool, is_last: bool
-    ) -> None:
-        """Plan an appointment from its booking to its outcome. Those who have paid get coaching."""
-        source = self.rng.choice(list(AppointmentSource))
-        provider = None if source == AppointmentSource.MANUAL else source.value
-        event_types = [row for row in self.event_types if row.provider == provider]
-        if has_paid:
-            event_types = [row for row in self.event_types if row.call_category == CallCategory.COACHING_CALL]
-        event_type = self.rng.choice(event_types)
-        schedule_time = self.at(day, self.rng.randint(9, 16)).replace(minute=self.rng.choice([0, 30]), second=0)
-        number = next(self.numbers)
-        host = self.member(MemberRole.CLOSER)
-        call = Call(person, f"demo-call-{number:04d}", event_type, schedule_time, host, is_last)
-        booked_at = self.at(booked_on, self.rng.randint(9, 11))
-        # Every sixth is first booked for the day after.
-        is_moved = number % 6 == 0 and outcome != StatusRole.CANCELED
-        self.steps.append((booked_at, partial(self.book, call, schedule_time + timedelta(days=is_moved))))
-        if is_moved:
-            self.steps.append((booked_at + timedelta(minutes=20), partial(self.reschedule, call)))
-        if outcome == StatusRole.CANCELED:
-            self.steps.append((booked_at + timedelta(minutes=30), partial(self.cancel, call)))
-        elif outcome:
-            self.steps.append((schedule_time + timedelta(minutes=50), partial(self.record_outcome, call, outcome)))
 
     def member(self, role: str) -> Membership:
         """Return a random member with this role, or any member if there is none."""
@@ -197,12 +162,11 @@ class Scenario:
         fields = [field for field in self.custom_fields if field.entity == entity and self.rng.random() < 0.85]
         return {str(field.pk): self.rng.choice(samples[field.key]) for field in fields}
 
-    def submit_opt_in(self, person: Person) -> None:
+    def opt_in(self, person: Person, submitted_at: datetime) -> Steps:
         """Submit a form, and fill in what it does not ask for. A quarter of the people come by a setter's link."""
-        source, organization = next(self.opt_in_sources), self.organization
-        form = FORM_NAMES.get(source)
-        setter = self.member(MemberRole.SETTER)
-        submit(
+        yield submitted_at
+        organization, source, setter = self.organization, next(self.opt_in_sources), self.member(MemberRole.SETTER)
+        _, lead_id, _ = submit(
             organization=organization,
             actor=self.integration,
             email=person.email,
@@ -213,9 +177,9 @@ class Scenario:
             external_reference=f"demo-sub-{next(self.numbers):04d}",
             traffic=random_traffic(self.rng, next(self.traffic_sources), self.rng.choice([setter.user_id, "", "", ""])),
             questions_answers=random_answers(self.rng, self.rng.randint(2, 4)),
-            **({"provider_form_id": f"frm_{source.lower()}", "provider_form_name": form} if form else {}),
+            **FORMS.get(source, {}),
         )
-        lead: Lead = Lead.objects.of(organization).with_email(organization.pk, person.email).get()
+        lead = Lead.objects.of(organization).get(pk=lead_id)
         edit_lead(
             organization=organization,
             actor=staff_actor(self.member(MemberRole.SALES_OPS).user),
@@ -224,100 +188,74 @@ class Scenario:
             setter=lead.setter or self.rng.choice([None, setter]),
         )
 
-    def book(self, call: Call, schedule_time: datetime) -> None:
-        data = services.BookingData(
-            lead_email=call.person.email,
-            lead_first_name=call.person.first_name,
-            lead_last_name=call.person.last_name,
-            lead_phone=call.person.phone,
-            event_type_id=call.event_type.pk,
-            meeting_url=f"https://meet.northwind.example/{call.reference}",
-            notes=next(self.booking_notes),
-            host_email=call.host.user.email,
-            setter_email=self.rng.choice([self.member(MemberRole.SETTER).user.email, ""]),
-            triager_email=self.rng.choice([self.member(MemberRole.SALES_OPS).user.email, ""]),
-        )
-        if call.event_type.provider:
-            self.import_call(call, schedule_time, StatusRole.APPOINTMENT_BOOKED, data)
+    def appointment(
+        self, person: Person, booked_on: int, day: int, outcome: str | None, has_paid: bool, *, is_last: bool
+    ) -> Steps:
+        """Book an appointment, and move or cancel it or record its outcome. Those who have paid get coaching."""
+        coaching = CallCategory.COACHING_CALL
+        event_type = self.rng.choice([row for row in self.event_types if has_paid == (row.call_category == coaching)])
+        schedule_time = self.at(day, self.rng.randint(9, 16)).replace(minute=self.rng.choice([0, 30]), second=0)
+        booked_at, number = self.at(booked_on, self.rng.randint(9, 11)), next(self.numbers)
+        # Every sixth is first booked for the day after.
+        is_moved = number % 6 == 0 and outcome != StatusRole.CANCELED
+        host = self.member(MemberRole.CLOSER)
+
+        yield booked_at
+        booking: services.BookingData = {
+            "external_reference": f"demo-call-{number:04d}",
+            "schedule_time": schedule_time + timedelta(days=is_moved),
+            "lead_email": person.email,
+            "lead_first_name": person.first_name,
+            "lead_last_name": person.last_name,
+            "lead_phone": person.phone,
+            "event_type_id": event_type.pk,
+            "meeting_url": f"https://meet.northwind.example/{number}",
+            "notes": next(self.booking_notes),
+            "host_email": host.user.email,
+            "setter_email": self.rng.choice([self.member(MemberRole.SETTER).user.email, ""]),
+            "triager_email": self.rng.choice([self.member(MemberRole.SALES_OPS).user.email, ""]),
+        }
+        organization, host_actor = self.organization, staff_actor(host.user)
+        if event_type.provider:
+            provider = Provider(event_type.provider)
+            booked = services.import_appointment(organization=organization, actor=SYSTEM, provider=provider, **booking)
         else:
-            services.book(
-                organization=self.organization,
-                actor=self.integration,
-                external_reference=call.reference,
-                schedule_time=schedule_time,
-                **data,
-            )
-        services.edit_appointment(
-            organization=self.organization,
-            actor=staff_actor(call.host.user),
-            appointment=self.appointment(call),
-            custom_values=self.custom_values(CustomField.Entity.APPOINTMENT),
-        )
+            booked = services.book(organization=organization, actor=self.integration, **booking)
+        appointment = Appointment.objects.of(organization).get(pk=booked.id)
+        change: dict[str, Any] = {"organization": organization, "actor": host_actor, "appointment": appointment}
+        services.edit_appointment(**change, custom_values=self.custom_values(CustomField.Entity.APPOINTMENT))
+        if is_moved:
+            yield booked_at + timedelta(minutes=20)
+            services.reschedule(**change, to=schedule_time)
+        if outcome == StatusRole.CANCELED:
+            yield booked_at + timedelta(minutes=30)
+            services.cancel_appointment(**change, notes="Lead asked to cancel by e-mail.")
+        elif outcome:
+            yield schedule_time + timedelta(minutes=50)
+            self.record_outcome(outcome, change, has_paid=has_paid)
+            if outcome == StatusRole.FOLLOW_UP and is_last:
+                due_at = self.at(next(self.follow_up_days), self.rng.randint(9, 16))
+                follow_up = {"next_touch_point_at": due_at, "next_touch_point_type": "FOLLOW_UP"}
+                edit_lead(organization=organization, actor=host_actor, lead=appointment.lead, **follow_up)
 
-    def import_call(self, call: Call, schedule_time: datetime, outcome: StatusRole, data: services.BookingData) -> None:
-        services.import_appointment(
-            organization=self.organization,
-            actor=SYSTEM,
-            provider=Provider(str(call.event_type.provider)),
-            external_reference=call.reference,
-            schedule_time=schedule_time,
-            outcome=outcome,
-            **data,
-        )
-
-    def appointment(self, call: Call) -> Appointment:
-        return Appointment.objects.of(self.organization).get(external_reference=call.reference)
-
-    def reschedule(self, call: Call) -> None:
-        """Move the appointment to its final time, as its host or at its provider."""
-        if call.event_type.provider:
-            self.import_call(call, call.schedule_time, StatusRole.APPOINTMENT_BOOKED, {})
-            return
-        appointment, actor = self.appointment(call), staff_actor(call.host.user)
-        services.reschedule(organization=self.organization, actor=actor, appointment=appointment, to=call.schedule_time)
-
-    def cancel(self, call: Call) -> None:
-        """Cancel the appointment through the API or at its provider."""
-        reference, notes = call.reference, "Lead asked to cancel by e-mail."
-        if call.event_type.provider:
-            self.import_call(call, call.schedule_time, StatusRole.CANCELED, {"notes": notes})
-            return
-        services.cancel_by_reference(
-            organization=self.organization, actor=self.integration, external_reference=reference, notes=notes
-        )
-
-    def record_outcome(self, call: Call, role: str) -> None:
-        organization, actor, status = self.organization, staff_actor(call.host.user), self.statuses[role]
-        appointment = self.appointment(call)
-        services.change_outcome(organization=organization, actor=actor, appointment=appointment, status_id=status.pk)
-        mentions = [self.member(MemberRole.MANAGER)] if self.rng.random() < 0.3 else []
-        text, rationale = OUTCOME_TEXTS[role]
-        services.create_note(
-            organization=organization, actor=actor, appointment=appointment, text=text, mentions=mentions
-        )
-        if rationale:
-            self.add_recording(appointment, status, rationale)
+    def record_outcome(self, role: str, change: dict[str, Any], *, has_paid: bool) -> None:
+        """Record an outcome with a note and, if there was a meeting, a recording; four of five get a call analysis."""
+        status, (text, rationale) = self.statuses[role], OUTCOME_TEXTS[role]
         # Later appointments of a paying customer are coaching, whose outcome says nothing about the sale.
-        if appointment.lead.status.role in PAID_ROLES:
+        services.change_outcome(**change, status_id=status.pk, lead_status_id=None if has_paid else status.pk)
+        mentions = [self.member(MemberRole.MANAGER)] if self.rng.random() < 0.3 else []
+        services.create_note(**change, text=text, mentions=mentions)
+        if rationale is None:
             return
-        change_status(organization=organization, actor=actor, lead_id=appointment.lead_id, status_id=status.pk)
-        if role == StatusRole.FOLLOW_UP and call.is_last:
-            due_at = self.at(next(self.follow_up_days), self.rng.randint(9, 16))
-            follow_up = {"next_touch_point_at": due_at, "next_touch_point_type": "FOLLOW_UP"}
-            edit_lead(organization=organization, actor=actor, lead=appointment.lead, **follow_up)
-
-    def add_recording(self, appointment: Appointment, outcome: Status, rationale: str) -> None:
-        """Add a recording and, for four of five, a call analysis."""
-        organization, url = self.organization, f"https://recordings.northwind.example/{appointment.pk}"
-        services.edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, recording_url=url)
-        if self.rng.random() < 0.2:
-            return
-        analysis = CallAnalysis(
-            appointment=appointment,
-            call_analysis_call_id=f"call_{appointment.pk.hex[-12:]}",
-            ai_generated_title=f"{appointment.event_type} with {appointment.lead.first_name}",
-            ai_rationale=rationale,
-            ai_suggested_outcome=outcome.name,
-            ai_confidence_score=round(self.rng.uniform(0.55, 0.99), 2),
-        )
-        services.save_analysis(organization=organization, actor=SYSTEM, analysis=analysis)
+        appointment: Appointment = change["appointment"]
+        services.edit_appointment(**change, recording_url=f"https://recordings.northwind.example/{appointment.pk}")
+        if self.rng.random() < 0.8:
+            analysis = CallAnalysis(
+                appointment=appointment,
+                call_analysis_call_id=f"call_{appointment.pk.hex[-12:]}",
+                ai_generated_title=f"{appointment.event_type} with {appointment.lead.first_name}",
+                ai_rationale=rationale,
+                ai_suggested_outcome=status.name,
+                ai_confidence_score=round(self.rng.uniform(0.55, 0.99), 2),
+            )
+            services.save_analysis(organization=self.organization, actor=SYSTEM, analysis=analysis)

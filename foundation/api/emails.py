@@ -4,13 +4,11 @@ import unicodedata
 
 import idna
 from django.core.exceptions import ValidationError
-from django.core.validators import EmailValidator
+from django.core.validators import validate_email
 
 MAX_EMAIL_LENGTH = 254
 INVALID = "must be an e-mail address"
 NOT_ASCII = "must have only ASCII characters before the @"
-
-validate_ascii_email = EmailValidator()
 
 
 def parse_email(text: str) -> str:
@@ -29,7 +27,7 @@ def parse_email(text: str) -> str:
         raise ValueError(NOT_ASCII)
     try:
         readable, encoded = (domain, domain) if domain.isascii() else domain_forms(domain)
-        validate_ascii_email(f"{local_part}@{encoded}")
+        validate_email(f"{local_part}@{encoded}")
     except (ValidationError, UnicodeError):
         raise ValueError(INVALID) from None
     if domain.isascii():

@@ -44,6 +44,14 @@ class Conflict(DomainError):
     """The request contradicts the current state of the data."""
 
 
+class PreconditionFailed(DomainError):
+    """The object is no longer in the version that the client has seen; `data` is the object as it is now."""
+
+    def __init__(self, message: str, data: object) -> None:
+        super().__init__(message)
+        self.data = data
+
+
 class ValidationFailed(DomainError):
     """Fields with invalid values, as `{path: [predicate, …]}`."""
 
@@ -66,10 +74,17 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     """Return the response to any exception: always JSON, and without internal details."""
     from rest_framework import views  # noqa: PLC0415  # loads our authentication, which needs this module
 
-    if isinstance(error, DomainError):
-        return domain_error_response(error)
     if isinstance(error, exceptions.ValidationError):
-        return domain_error_response(ValidationFailed(dict(flatten_errors(error.detail))))
+        error = ValidationFailed(dict(flatten_errors(error.detail)))
+    if isinstance(error, ValidationFailed):
+        first_message = next(iter(error.errors.values()))[0]
+        return error_response(400, first_message, errors=error.errors)
+    if isinstance(error, ResourceNotFound):
+        return error_response(404, str(error))
+    if isinstance(error, PreconditionFailed):
+        return error_response(412, str(error), data=error.data)
+    if isinstance(error, DomainError):
+        return error_response(409 if isinstance(error, Conflict) else 400, str(error))
     if isinstance(error, RequestDataTooBig):
         return error_response(413, BodyTooLarge.default_detail)
     if isinstance(error, SuspiciousOperation):
@@ -88,16 +103,6 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
         return response
     logger.exception("unexpected error", exc_info=error, extra={"api_request": context.get("request")})
     return error_response(500, SERVER_ERROR)
-
-
-def domain_error_response(error: DomainError) -> Response:
-    """Return 404 for ResourceNotFound, 409 for Conflict, and 400 for anything else."""
-    if isinstance(error, ValidationFailed):
-        first_message = next(iter(error.errors.values()))[0]
-        return error_response(400, first_message, errors=error.errors)
-    if isinstance(error, ResourceNotFound):
-        return error_response(404, str(error))
-    return error_response(409 if isinstance(error, Conflict) else 400, str(error))
 
 
 def is_unavailable(error: BaseException | None) -> bool:

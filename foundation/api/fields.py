@@ -6,7 +6,7 @@ Error messages are predicates such as "is required"; `exceptions` puts the field
 import json
 import re
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, ClassVar
@@ -64,6 +64,19 @@ def parse_uuid(text: str) -> uuid.UUID:
     return uuid.UUID(text)
 
 
+def parse_http_url(text: str) -> str:
+    """Return the text; raises ValueError unless it is an http or https URL of printable characters."""
+    try:
+        validate_http_url(text)
+        # URLs are put into mails and links, where an invisible character could mislead the reader.
+        is_valid = text.isprintable() and not FORBIDDEN_IN_URLS.search(text)
+    except DjangoValidationError:
+        is_valid = False
+    if not is_valid:
+        raise ValueError("must be an http or https URL")
+    return text
+
+
 class InputSerializer(serializers.Serializer):
     """A JSON object. Optional fields that are null or blank count as absent; unknown fields are ignored."""
 
@@ -93,6 +106,26 @@ class InputSerializer(serializers.Serializer):
         if errors:
             raise serializers.ValidationError(errors)
         return values
+
+
+class UpdateInputSerializer(InputSerializer):
+    """Changes of an object: an absent field keeps its value, one that is null or blank is None, which clears it.
+
+    Only fields with `allow_null` can be cleared.
+    """
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, Mapping):
+            return super().to_internal_value(data)
+        cleared = {name: field for name, field in self.fields.items() if name in data and is_blank(data[name])}
+        errors: dict[str, Any] = {name: ["can't be cleared"] for name, field in cleared.items() if not field.allow_null}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            errors = error.detail | errors  # type: ignore[operator]  # a serializer's detail is a dict
+        if errors:
+            raise serializers.ValidationError(errors)
+        return values | dict.fromkeys(cleared)
 
 
 class LenientInputSerializer(InputSerializer):
@@ -171,45 +204,27 @@ def as_text(value: object) -> str:
 class EmailField(StringField):
     """An e-mail address without surrounding whitespace, as `parse_email` accepts it; its letter case is kept."""
 
+    parse = staticmethod(parse_email)
+
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=MAX_EMAIL_LENGTH, trim_whitespace=True, **options)
 
-    def parse(self, text: str) -> str:
-        return parse_email(text)
-
 
 class URLField(StringField):
+    parse = staticmethod(parse_http_url)
+
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=MAX_URL_LENGTH, trim_whitespace=True, **options)
-
-    def parse(self, text: str) -> str:
-        if FORBIDDEN_IN_URLS.search(text) or not is_valid(validate_http_url, text):
-            raise ValueError("must be an http or https URL")
-        return text
-
-
-def is_valid(validator: Callable[[str], None], text: str) -> bool:
-    """Return whether the validator accepts the text and it has no invisible characters."""
-    try:
-        validator(text)
-    except DjangoValidationError:
-        return False
-    # URLs are put into mails and links, where an invisible character could mislead the reader.
-    return text.isprintable()
 
 
 class DateTimeField(StringField):
     default_error_messages = {"type": TIMESTAMP_ERROR}
-
-    def parse(self, text: str) -> datetime:
-        return parse_timestamp(text)
+    parse = staticmethod(parse_timestamp)
 
 
 class UUIDField(StringField):
     default_error_messages = {"type": "must be a UUID"}
-
-    def parse(self, text: str) -> uuid.UUID:
-        return parse_uuid(text)
+    parse = staticmethod(parse_uuid)
 
 
 class IntegerField(serializers.IntegerField):
@@ -240,6 +255,20 @@ class ChoiceField(StringField):
         if data not in self.choices:
             self.fail("type", choices=", ".join(self.choices))
         return str(data)
+
+
+class ObjectField(serializers.Field):
+    """A JSON object whose names and values only the database knows; the service checks them."""
+
+    default_error_messages = {"type": "must be an object"}
+
+    def to_internal_value(self, data: object) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self.fail("type")
+        return data
+
+    def to_representation(self, value: dict[str, Any]) -> dict[str, Any]:
+        return value
 
 
 class BoundedListField(serializers.ListField):

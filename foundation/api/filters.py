@@ -5,7 +5,7 @@ and narrows the queryset; `page_queries` reads one page of it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -14,20 +14,12 @@ from uuid import UUID
 from django import forms
 from django.db import models
 from django.db.models import QuerySet
+from django.db.models.expressions import Combinable
 from django_filters import Filter, FilterSet
 
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.fields import parse_timestamp, parse_uuid
-from foundation.api.page_queries import (
-    PagePosition,
-    SqlPart,
-    count_few_first,
-    count_rows,
-    index_order,
-    matching_rows,
-    probe_then_sort,
-    read_page,
-)
+from foundation.api.page_queries import COUNT, COUNT_FEW_FIRST, SQLWithParams, read_page, select_page, select_rows
 from foundation.api.pagination import Errors
 from foundation.api.sql_serializers import Schema, Tenant
 from foundation.db.compiled import Param, bind
@@ -35,6 +27,7 @@ from foundation.db.compiled import Param, bind
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 END_OF_DAY = timedelta(days=1) - timedelta(milliseconds=1)
 BOUND_YEARS = range(MINYEAR, MAXYEAR + 1)  # other systems write 9999-12-31 for an open end
+MAX_IDS = 100
 DEFAULT_ORDERING = "-created_at"
 
 
@@ -103,17 +96,64 @@ class RelatedIdFilter(QueryFilter):
     """Rows that refer to a row of the organization by its id. An id that the organization doesn't have is a 400."""
 
     schema = {"type": "string", "format": "uuid"}
+    parse = staticmethod(parse_uuid)
 
     def __init__(self, field_name: str, model: type[models.Model], *, help_text: str = "") -> None:
         super().__init__(field_name, help_text=help_text)
         self.related_model: Any = model  # a tenant model
 
-    def parse(self, text: str) -> UUID:
-        return parse_uuid(text)
-
     def known_id(self, organization: Tenant, id: UUID) -> UUID | None:
         """Return the id, or that of the row it was merged into; None if the organization has no such row."""
         return id if self.related_model.objects.of(organization).filter(pk=id).exists() else None
+
+
+class IdListFilter(QueryFilter):
+    """Rows with one of up to `MAX_IDS` ids, separated by commas. Unknown ids find nothing."""
+
+    schema = {"type": "array", "items": {"type": "string", "format": "uuid"}, "maxItems": MAX_IDS}
+    takes_several = True
+
+    def __init__(self) -> None:
+        help_text = f"Comma-separated or repeated: up to {MAX_IDS} ids, in any order; unknown ones find nothing."
+        super().__init__("id", lookup_expr="in", help_text=help_text)
+
+    def parse(self, text: str) -> set[UUID]:
+        texts = text.split(",", MAX_IDS)
+        if len(texts) > MAX_IDS:
+            raise ValueError(f"must have at most {MAX_IDS} ids")
+        return {parse_uuid(id.strip()) for id in texts}
+
+    def has_index_order(self, value: set[UUID]) -> bool:
+        return False
+
+
+class ReferenceFilter(QueryFilter):
+    """Rows of any source with this `external_reference`, compared exactly."""
+
+    def __init__(self) -> None:
+        super().__init__("external_reference", help_text="The reference, compared exactly.", strip=False)
+
+    def filter(self, qs: QuerySet, value: str) -> QuerySet:
+        # The unique index has the source before the reference. With all sources, each is one look-up in it.
+        sources = [source for source, _ in qs.model._meta.get_field("source").choices]
+        return qs.filter(source__in=sources, external_reference=value)
+
+    def has_index_order(self, value: str) -> bool:
+        return False
+
+
+class BooleanFilter(QueryFilter):
+    """The rows that a condition is true or false of: `true` or `false`."""
+
+    schema = {"type": "boolean"}
+
+    def parse(self, text: str) -> bool:
+        if text not in ("true", "false"):
+            raise ValueError("must be true or false")
+        return text == "true"
+
+    def has_index_order(self, value: bool) -> bool:
+        return False
 
 
 class ChoiceFilter(QueryFilter):
@@ -127,8 +167,8 @@ class ChoiceFilter(QueryFilter):
     ) -> None:
         self.choices = list(choices.values)
         self.takes_several = not single
-        if single:
-            self.schema = {"type": "string", "enum": self.choices}
+        value = {"type": "string", "enum": self.choices}
+        self.schema = value if single else {"type": "array", "items": value}
         default_help_text = f"Comma-separated or repeated: any of {', '.join(self.choices)}."
         super().__init__(field_name, lookup_expr="in", help_text=help_text or default_help_text)
 
@@ -184,33 +224,34 @@ class ListFilter(FilterSet):
             return read_page(self.page_query(offset, limit))
         return total, ids
 
-    def page_query(self, offset: int, limit: int) -> SqlPart:
-        values: dict[str, Any] = dict(self.form.cleaned_data) if self.filters else {}
-        position = PagePosition(values.pop("ordering", DEFAULT_ORDERING), offset, limit)
-        if not values:
-            count = SqlPart(self.total_sql, [self.organization.pk, self._meta.model._meta.db_table])
-            return index_order(position, count=count, matching=self.all_rows(position.column))
-        used = [(self.filters[name], value) for name, value in values.items()]
-        other_filters = [(filter, value) for filter, value in used if filter.field_name != position.column]
+    def page_query(self, offset: int, limit: int) -> SQLWithParams:
+        values = self.form.cleaned_data if self.filters else {}
+        ordering = values.get("ordering", DEFAULT_ORDERING)
+        column = ordering.removeprefix("-")
+        used = [(self.filters[name], value) for name, value in values.items() if name != "ordering"]
+        if not used:
+            total = (self.total_sql, [self.organization.pk, self._meta.model._meta.db_table])
+            return select_page(self.all_rows(column), ordering, offset, limit, count=total)
+        other_filters = [(filter, value) for filter, value in used if filter.field_name != column]
         order_rows = narrow(self.queryset, [item for item in used if item not in other_filters])
 
-        matching = matching_rows(narrow(order_rows, other_filters), position.column)
+        matching = select_rows(narrow(order_rows, other_filters), column)
         # With filters on several columns, the first rows may take as long to find as all of them.
         has_one_index = len({filter.field_name for filter, _ in other_filters}) < 2
-        count = count_few_first(matching) if has_one_index else count_rows(matching)
-        if not other_filters or (
+        in_order = None
+        if other_filters and not (
             has_one_index
-            and position.column == "created_at"
+            and column == "created_at"
             and all(filter.has_index_order(value) for filter, value in other_filters)
         ):
-            return index_order(position, count=count, matching=matching)
-        is_bounded = len(other_filters) < len(used)
-        in_order = matching_rows(order_rows, position.column) if is_bounded else self.all_rows(position.column)
-        return probe_then_sort(position, count=count, in_order=in_order, matching=matching)
+            is_bounded = len(other_filters) < len(used)
+            in_order = select_rows(order_rows, column) if is_bounded else self.all_rows(column)
+        count = COUNT_FEW_FIRST if has_one_index else COUNT
+        return select_page(matching, ordering, offset, limit, count=(count, []), in_order=in_order)
 
-    def all_rows(self, column: str) -> SqlPart:
+    def all_rows(self, column: str | Combinable) -> SQLWithParams:
         sql, params = compile_all_rows(self._meta.model, column)
-        return SqlPart(sql, bind(params, {"organization": self.organization.pk}))
+        return sql, bind(params, {"organization": self.organization.pk})
 
     def replace_ids(self) -> bool:
         """Replace ids of merged rows; return whether there are any. Raises ValidationFailed for unknown ids."""
@@ -226,22 +267,20 @@ class ListFilter(FilterSet):
         values.update(ids)
         return is_other
 
-    @classmethod
-    def accepted_parameters(cls) -> dict[str, bool]:
-        """Return the names of all parameters, and whether they may be repeated."""
-        filters = {name: filter.takes_several for name, filter in cls.declared_filters.items()}
-        return {"page": False, "limit": False, **filters}
 
-    @classmethod
-    def parameters(cls) -> Iterator[tuple[str, Schema, str]]:
-        for name, filter in cls.declared_filters.items():
-            yield name, filter.schema, filter.help_text
+class NamedListFilter(ListFilter):
+    """Base class of a list that is sorted by name, then by id, and has no filters. Its rows are counted each time."""
+
+    sort_key: ClassVar[str | Combinable]
+
+    def page_query(self, offset: int, limit: int) -> SQLWithParams:
+        return select_page(self.all_rows(self.sort_key), "name", offset, limit, count=(COUNT, []))
 
 
 @cache
-def compile_all_rows(model: Any, column: str) -> SqlPart:
+def compile_all_rows(model: Any, column: str | Combinable) -> SQLWithParams:
     """Return the query of all rows of the parameter `organization`, compiled for the benchmark "list of 10"."""
-    return matching_rows(model.objects.of(Param("organization")), column)
+    return select_rows(model.objects.of(Param("organization")), column)
 
 
 def narrow(rows: QuerySet, filters: Iterable[tuple[QueryFilter, object]]) -> QuerySet:

@@ -1,11 +1,15 @@
 """The OpenAPI document, made of the same serializers, input fields and filters that serve the requests.
 
 Views are documented by drf-spectacular's `extend_schema`. This module teaches it our output serializers, input fields
-and key, and the outer objects of our responses; `complete_responses` adds what all operations have in common.
+and key, and the outer objects of our responses; `complete_operations` adds what all operations have in common. Client
+generators read the document: what has a shape is a named component, and a string that may get more values has no enum.
 """
 
+import json
 import re
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 from drf_spectacular.extensions import (
@@ -14,6 +18,7 @@ from drf_spectacular.extensions import (
     OpenApiSerializerFieldExtension,
 )
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import Direction, OpenApiParameter
 
@@ -23,19 +28,38 @@ from foundation.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE
 from foundation.api.sql_serializers import Schema, SQLSerializer, or_null
 
 PAGINATION_MEMBERS = {
-    **{name: {"type": "integer", "minimum": 0} for name in ("page", "limit", "total", "totalPages")},
-    **{name: {"type": "boolean"} for name in ("hasNext", "hasPrev")},
+    "page": {"type": "integer", "minimum": 1, "description": "The number of the page."},
+    "limit": {"type": "integer", "minimum": 1, "description": "The largest number of items on a page."},
+    "total": {"type": "integer", "minimum": 0, "description": "The number of items on all pages."},
+    "totalPages": {"type": "integer", "minimum": 0, "description": "The number of pages."},
+    "hasNext": {"type": "boolean", "description": "Whether there is a next page."},
+    "hasPrev": {"type": "boolean", "description": "Whether there is a previous page."},
 }
-PAGINATION = {"type": "object", "properties": PAGINATION_MEMBERS, "required": list(PAGINATION_MEMBERS)}
-ERROR: Schema = {
+MESSAGE: Schema = {"type": "string", "description": "A sentence for people, whose words may change."}
+ERROR_MEMBERS = {"status": {"type": "string", "enum": ["error"], "description": "Always error."}, "message": MESSAGE}
+FIELD_ERRORS: Schema = {
     "type": "object",
-    "properties": {"status": {"type": "string", "enum": ["error"]}, "message": {"type": "string"}},
-    "required": ["status", "message"],
+    "additionalProperties": {"type": "array", "items": {"type": "string"}},
+    "description": "The messages by the name of the field or parameter; absent if the body isn't valid JSON.",
 }
-FIELD_ERRORS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
-VALIDATION_ERROR = {**ERROR, "properties": {**ERROR["properties"], "errors": FIELD_ERRORS}}
 
-ANY_TYPE = ["string", "number", "boolean", "array", "null", "object"]
+
+def component(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def object_schema(description: str, members: Schema) -> Schema:
+    return {"type": "object", "description": description, "properties": members, "required": list(members)}
+
+
+ERROR, VALIDATION_ERROR, PAGINATION = component("Error"), component("ValidationError"), component("Pagination")
+validation_error = object_schema("A request with errors.", ERROR_MEMBERS)
+COMPONENTS = {
+    "Error": object_schema("An error.", ERROR_MEMBERS),
+    "ValidationError": validation_error | {"properties": {**ERROR_MEMBERS, "errors": FIELD_ERRORS}},
+    "Pagination": object_schema("The place of a page in its list.", PAGINATION_MEMBERS),
+}
+
 COMMON_ERRORS = {
     "401": "The key is missing, unknown, revoked or expired.",
     "403": "The key lacks the required scope.",
@@ -57,34 +81,68 @@ RETRY_AFTER_HEADER = {"Retry-After": "Seconds to wait before you send the same r
 
 @dataclass(frozen=True)
 class DetailResponse:
-    serializer: type[SQLSerializer]
-    outcome: ClassVar[Schema] = {"success": {"type": "boolean", "enum": [True]}}
-    extra: Schema = field(default_factory=dict)  # further members
+    """A response with an object as `data`, and the message it has."""
 
-    def schema(self, data: Schema) -> Schema:
-        properties = {**self.outcome, "message": {"type": "string"}, "data": data, **self.extra}
-        return {"type": "object", "properties": properties, "required": list(properties)}
+    serializer: type[SQLSerializer]
+    message: str
+    suffix: ClassVar[str] = "Response"
+    outcome: ClassVar[Schema] = {"success": {"type": "boolean", "description": "Always true.", "examples": [True]}}
+
+    def members(self, data: Schema) -> Schema:
+        return {**self.outcome, "message": {**MESSAGE, "examples": [self.message]}, "data": data}
 
 
 class ActionResponse(DetailResponse):
-    outcome: ClassVar[Schema] = {"status": {"type": "string", "enum": ["success"]}}
+    """A response of a write."""
+
+    outcome = {"status": {"type": "string", "enum": ["success"], "description": "Always success."}}
+
+
+class UpdateResponse(ActionResponse):
+    """A response of a write that returns the object as its detail does."""
+
+    suffix = "UpdateResponse"
+
+
+class ChangedResponse(DetailResponse):
+    """A 412: the object isn't in the version that `If-Match` names, and `data` is the object as it is now."""
+
+    suffix = "ChangedResponse"
+    outcome = {"status": ERROR_MEMBERS["status"]}
 
 
 @dataclass(frozen=True)
 class ListResponse(DetailResponse):
-    """The response of a list: `success`, `message`, `data`, and `pagination` unless `extra` has other members."""
+    """A response with an array as `data`, and `extra` members beside it."""
 
     extra: Schema = field(default_factory=lambda: {"pagination": PAGINATION})
+    suffix: ClassVar[str] = "ListResponse"
 
-    def schema(self, data: Schema) -> Schema:
-        return super().schema({"type": "array", "items": data})
+    def members(self, data: Schema) -> Schema:
+        items = {"type": "array", "items": data, "description": "The items, in the order of the list."}
+        return super().members(items) | self.extra
+
+
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="The `updated_at` that the object must have, in quotation marks. Another one is a 412.",
+)
 
 
 def list_parameters(filters: type[ListFilter]) -> list[OpenApiParameter]:
     page = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}
     limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
-    described = [("page", page, "Page number."), ("limit", limit, "Number of items on a page."), *filters.parameters()]
-    return [OpenApiParameter(name, schema, description=text) for name, schema, text in described]
+    described = [("page", page, "Page number."), ("limit", limit, "Number of items on a page.")]
+    described += [(name, filter.schema, filter.help_text) for name, filter in filters.declared_filters.items()]
+    return [query_parameter(*parameter) for parameter in described]
+
+
+def query_parameter(name: str, schema: Schema, description: str) -> OpenApiParameter:
+    """Return the parameter; an array is sent as one value, separated by commas."""
+    explode = False if schema["type"] == "array" else None
+    return OpenApiParameter(name, schema, description=description, explode=explode)
 
 
 class ApiSchema(AutoSchema):
@@ -104,12 +162,18 @@ class ApiSchema(AutoSchema):
         return dict(self.resolve_serializer(component, "response").ref)
 
     def get_override_parameters(self) -> list[Any]:
-        return [OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH)] if "{id}" in self.path else []
+        id = OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="The id of the object.")
+        return [id] if "{id}" in self.path else []
 
     def _get_response_for_code(self, serializer: Any, *args: object, **kwargs: object) -> Schema:
-        if isinstance(serializer, DetailResponse):
-            serializer = serializer.schema(self.reference(serializer.serializer))
-        return dict(super()._get_response_for_code(serializer, *args, **kwargs))
+        if not isinstance(serializer, DetailResponse):
+            return dict(super()._get_response_for_code(serializer, *args, **kwargs))
+        name = component_name(serializer.serializer) + serializer.suffix
+        members = serializer.members(self.reference(serializer.serializer))
+        schema = object_schema(f"{serializer.message}.", members)
+        response = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema, name)
+        self.registry.register_on_missing(response)
+        return dict(super()._get_response_for_code(response.ref, *args, **kwargs)) | {"description": serializer.message}
 
     def _is_list_view(self, *args: object, **kwargs: object) -> bool:
         # drf-spectacular would wrap a list view's schema in an array; `ListResponse` has done so within the object.
@@ -132,16 +196,6 @@ class SQLSerializerExtension(OpenApiSerializerExtension):
         return dict(self.target.schema(auto_schema.reference))
 
 
-class LenientInputSerializerExtension(OpenApiSerializerExtension):
-    """Describes objects in whose place anything is accepted."""
-
-    target_class = "foundation.api.fields.LenientInputSerializer"
-    match_subclasses = True
-
-    def map_serializer(self, auto_schema: Any, direction: Direction) -> Schema:
-        return auto_schema._map_serializer(self.target, direction, bypass_extensions=True) | {"type": ANY_TYPE[::-1]}
-
-
 class ApiKeyExtension(OpenApiAuthenticationExtension):
     target_class = "organizations.authentication.ApiKeyAuthentication"
     name = "ApiKey"
@@ -162,23 +216,58 @@ class StringFieldExtension(OpenApiSerializerFieldExtension):
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
         if isinstance(self.target, fields.AnyTextField):
-            return {"type": ANY_TYPE} | ({} if self.target.cut else {"maxLength": self.target.max_length})
+            # Any JSON value is accepted, but generators need one type.
+            return or_null({"type": "string"} | ({} if self.target.cut else {"maxLength": self.target.max_length}))
         if isinstance(self.target, fields.ChoiceField):
             return {"type": "string", "enum": self.target.choices}
         schema: Schema = {"type": "string", "maxLength": self.target.max_length}
         if name := self.formats.get(type(self.target)):
             schema["format"] = name
-        return schema if self.target.required else or_null(schema)
+        # Of an update, drf-spectacular adds null to the fields that can be cleared.
+        is_update = isinstance(self.target.parent, fields.UpdateInputSerializer)
+        return schema if self.target.required or is_update else or_null(schema)
 
 
-def complete_responses(result: Schema, **_: Any) -> Schema:
-    """Add the errors and headers that all operations have. A postprocessing hook of drf-spectacular."""
+class ObjectFieldExtension(OpenApiSerializerFieldExtension):
+    target_class = "foundation.api.fields.ObjectField"
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        return {"type": "object", "additionalProperties": {}}
+
+
+@cache
+def examples() -> Schema:
+    """Return the examples of components, by name."""
+    return dict(json.loads(Path(__file__).with_name("examples.json").read_text()))
+
+
+def example_of(schema: Schema, components: Schema) -> Any:
+    """Return an example of the schema: the one of its component if it has one, or else made of its members'."""
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        return examples()[name] if name in examples() else example_of(components[name], components)
+    if "examples" in schema or "enum" in schema:
+        return [*schema.get("examples", ()), *schema.get("enum", ())][0]
+    if "properties" not in schema and "items" not in schema:
+        return None  # the schema of a value that may be null
+    if schema["type"] == "array":
+        return [example_of(schema["items"], components)]
+    return {name: example_of(member, components) for name, member in schema["properties"].items()}
+
+
+def complete_operations(result: Schema, **_: Any) -> Schema:
+    """Add the errors, headers and examples that operations have. A postprocessing hook of drf-spectacular."""
+    components = result["components"]["schemas"] = dict(sorted((result["components"]["schemas"] | COMPONENTS).items()))
     for path, operation in ((path, each) for path, methods in result["paths"].items() for each in methods.values()):
         has_query = any(parameter["in"] == "query" for parameter in operation.get("parameters", ()))
         errors = COMMON_ERRORS | (QUERY_ERROR if has_query else {}) | (NOT_FOUND_ERROR if "{id}" in path else {})
-        errors |= BODY_ERRORS if "requestBody" in operation else {}
+        if body := operation.get("requestBody"):
+            errors |= BODY_ERRORS
+            body["content"] = {"application/json": with_example(body["content"]["application/json"], components)}
         responses = {code: to_response(code, text) for code, text in errors.items()} | operation["responses"]
-        operation["responses"] = {code: add_headers(code, response) for code, response in sorted(responses.items())}
+        operation["responses"] = {
+            code: complete_response(code, response, components) for code, response in sorted(responses.items())
+        }
     return result
 
 
@@ -187,8 +276,16 @@ def to_response(code: str, text: str) -> Schema:
     return {"content": {"application/json": {"schema": schema}}, "description": text}
 
 
-def add_headers(code: str, response: Schema) -> Schema:
+def complete_response(code: str, response: Schema, components: Schema) -> Schema:
     texts = REQUEST_ID_HEADER | (RATE_LIMIT_HEADERS if code != "401" else {})
     texts |= RETRY_AFTER_HEADER if code in {"429", "503"} else {}
     headers = {name: {"schema": {"type": "string"}, "description": text} for name, text in texts.items()}
-    return response | {"headers": headers}
+    media = response["content"]["application/json"]
+    example = with_example(media, components)
+    if media["schema"] == ERROR:
+        example["example"] = {"status": "error", "message": response["description"]}
+    return response | {"headers": headers, "content": {"application/json": example}}
+
+
+def with_example(media: Schema, components: Schema) -> Schema:
+    return media | {"example": example_of(media["schema"], components)}

@@ -18,32 +18,33 @@ In both strategies:
   take longer to start than a single process takes to count ten thousand index entries.
 """
 
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import QuerySet
+from django.db.models.expressions import Combinable
 
 from foundation.db.compiled import Params
+
+SQLWithParams = tuple[str, Params]
 
 PROBE_ROWS = 2_000  # rows to walk along the list's order before what the filter's index gives is sorted
 FEW_ROWS = 10_000  # rows that a single process counts faster than parallel workers, and sorts faster than it probes
 
-COUNT = "SELECT count(*) AS total FROM ({matching}) AS matching"
+COUNT = "SELECT count(*) FROM matching"
 
+# For rows that one index can count. Of many, the first ten thousand are counted twice.
 COUNT_FEW_FIRST = """
-    SELECT CASE
-        WHEN first_rows.total <= {few_rows} THEN first_rows.total
-        ELSE (SELECT count(*) FROM ({matching}) AS matching)
-    END AS total
-    FROM (SELECT count(*) AS total FROM ({matching} LIMIT {few_rows} + 1) AS matching) AS first_rows
+    SELECT CASE WHEN few.total <= {few_rows} THEN few.total ELSE (SELECT count(*) FROM matching) END
+    FROM (SELECT count(*) AS total FROM (SELECT FROM matching LIMIT {few_rows} + 1) AS first_rows) AS few
 """
 
+# NOT MATERIALIZED, so that PostgreSQL plans each use of `matching` by itself.
 INDEX_ORDER = """
-WITH counted AS MATERIALIZED ({count}),
+WITH matching (id, sort_key) AS NOT MATERIALIZED ({matching}),
+counted (total) AS MATERIALIZED ({count}),
 page AS (
-    SELECT id FROM ({matching}) AS matching (id, sort_key)
-    ORDER BY sort_key {direction}, id {direction} LIMIT {limit} OFFSET {offset}
+    SELECT id FROM matching ORDER BY sort_key {direction}, id {direction} LIMIT {limit} OFFSET {offset}
 )
 SELECT total, CASE WHEN total > {offset} THEN ARRAY(SELECT id FROM page) ELSE ARRAY[]::uuid[] END
 FROM counted
@@ -54,13 +55,14 @@ FROM counted
 # PostgreSQL doesn't use an expression as an index condition if evaluating it could reveal something about a row.
 # In `sorted_page`, `interval '0'` keeps PostgreSQL from scanning the index of the order.
 PROBE_THEN_SORT = """
-WITH counted AS MATERIALIZED ({count}),
+WITH matching (id, sort_key) AS NOT MATERIALIZED ({matching}),
+counted (total) AS MATERIALIZED ({count}),
 boundary AS (
     SELECT sort_key FROM ({in_order}) AS in_order (id, sort_key)
     ORDER BY sort_key {direction} LIMIT 1 OFFSET {probe_rows}
 ),
 probed AS MATERIALIZED (
-    SELECT id, sort_key FROM ({matching}) AS matching (id, sort_key)
+    SELECT id, sort_key FROM matching
     WHERE sort_key {not_after} (SELECT sort_key FROM boundary)
     ORDER BY sort_key {direction}, id {direction} LIMIT {end}
 ),
@@ -69,7 +71,7 @@ probed_page AS (
     ORDER BY sort_key {direction}, id {direction} LIMIT {limit} OFFSET {offset}
 ),
 sorted_page AS (
-    SELECT id FROM ({matching}) AS matching (id, sort_key)
+    SELECT id FROM matching
     ORDER BY sort_key + interval '0' {direction}, id {direction} LIMIT {limit} OFFSET {offset}
 )
 SELECT total, CASE
@@ -82,68 +84,45 @@ FROM counted
 """
 
 
-class SqlPart(NamedTuple):
-    sql: str
-    params: Params
-
-
-class PagePosition(NamedTuple):
-    """A page: the order of its list (a column, with "-" for descending; the id breaks ties), and its offsets."""
-
-    ordering: str
-    offset: int
-    limit: int
-
-    @property
-    def column(self) -> str:
-        return self.ordering.removeprefix("-")
-
-    @property
-    def is_descending(self) -> bool:
-        return self.ordering.startswith("-")
-
-
-def matching_rows(rows: QuerySet, column: str) -> SqlPart:
+def select_rows(rows: QuerySet, column: str | Combinable) -> SQLWithParams:
     """Return the query of the rows' ids and sort keys, without an order."""
     sql, params = rows.order_by().values_list("id", column).query.sql_with_params()
-    return SqlPart(sql, list(params))
+    return sql, list(params)
 
 
-def count_rows(matching: SqlPart) -> SqlPart:
-    return SqlPart(COUNT.format(matching=matching.sql), matching.params)
+def select_page(
+    matching: SQLWithParams,
+    ordering: str,
+    offset: int,
+    limit: int,
+    *,
+    count: SQLWithParams,
+    in_order: SQLWithParams | None = None,
+) -> SQLWithParams:
+    """Return the query of the total and a page's ids, in the order of a column ("-" for descending; then by id).
 
-
-def count_few_first(matching: SqlPart) -> SqlPart:
-    """Return the query that counts rows that one index can count. Of many, the first ten thousand are counted twice."""
-    return SqlPart(COUNT_FEW_FIRST.format(matching=matching.sql, few_rows=FEW_ROWS), matching.params * 2)
-
-
-def index_order(position: PagePosition, *, count: SqlPart, matching: SqlPart) -> SqlPart:
-    sql = fill_in(INDEX_ORDER, position, count=count.sql, matching=matching.sql)
-    return SqlPart(sql, [*count.params, *matching.params])
-
-
-def probe_then_sort(position: PagePosition, *, count: SqlPart, in_order: SqlPart, matching: SqlPart) -> SqlPart:
-    """Return the statement that walks `in_order`, the rows that match the filters on the sort column."""
-    sql = fill_in(PROBE_THEN_SORT, position, count=count.sql, in_order=in_order.sql, matching=matching.sql)
-    return SqlPart(sql, [*count.params, *in_order.params, *matching.params, *matching.params])
-
-
-def fill_in(template: str, position: PagePosition, **queries: str) -> str:
-    return template.format(
-        **queries,
-        direction="DESC" if position.is_descending else "ASC",
-        not_after=">=" if position.is_descending else "<=",
-        offset=int(position.offset),
-        limit=int(position.limit),
-        end=int(position.offset + position.limit),
+    One index has the `matching` rows in this order, unless `in_order` has those to walk: all rows that match the
+    filters on the column.
+    """
+    is_descending = ordering.startswith("-")
+    in_order_sql, in_order_params = in_order or ("", [])
+    sql = (PROBE_THEN_SORT if in_order else INDEX_ORDER).format(
+        matching=matching[0],
+        count=count[0].format(few_rows=FEW_ROWS),
+        in_order=in_order_sql,
+        direction="DESC" if is_descending else "ASC",
+        not_after=">=" if is_descending else "<=",
+        offset=int(offset),
+        limit=int(limit),
+        end=int(offset + limit),
         few_rows=FEW_ROWS,
         probe_rows=PROBE_ROWS,
     )
+    return sql, [*matching[1], *count[1], *in_order_params]
 
 
-def read_page(statement: SqlPart) -> tuple[int, list[UUID]]:
+def read_page(statement: SQLWithParams) -> tuple[int, list[UUID]]:
     with connection.cursor() as cursor:
-        cursor.execute(statement.sql, statement.params)
+        cursor.execute(*statement)
         total, ids = cursor.fetchone()
     return total, ids

@@ -9,6 +9,7 @@ each object and each float, and everything else is one call for the whole body. 
 import gc
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]  # the stubs lack it
@@ -37,20 +38,14 @@ class StrictJsonParser(BaseParser):
         encoding = request.headers.get("Content-Encoding", "identity")
         if encoding != "identity":
             raise UnsupportedMediaType(encoding, "Content-Encoding is not supported; send the body as it is")
-        body = read_body(stream, request.META.get("CONTENT_LENGTH"))
-        if not body:
-            return {}
-        return parse_json(body)
-
-
-def read_body(stream: IO[bytes], content_length: str | None) -> bytes:
-    if content_length and content_length.isdecimal() and int(content_length) > settings.BODY_LIMIT:
-        raise BodyTooLarge
-    # A chunked body has no Content-Length.
-    body = stream.read(settings.BODY_LIMIT + 1)
-    if len(body) > settings.BODY_LIMIT:
-        raise BodyTooLarge
-    return body
+        length = request.META.get("CONTENT_LENGTH") or ""
+        if length.isdecimal() and int(length) > settings.BODY_LIMIT:
+            raise BodyTooLarge
+        # A chunked body has no Content-Length.
+        body = stream.read(settings.BODY_LIMIT + 1)
+        if len(body) > settings.BODY_LIMIT:
+            raise BodyTooLarge
+        return parse_json(body) if body else {}
 
 
 def parse_json(body: bytes) -> dict[str, Any]:
@@ -82,11 +77,7 @@ def describe_error(error: ValueError) -> str:
         return f"line {len(lines) + 1}, column {len(last_line.decode()) + 1}"
     if isinstance(error, JSONDecodeError):
         return f"line {error.lineno}, column {error.colno}"
-    return str(error) if isinstance(error, DuplicateKey) else "a number is not finite or too large"
-
-
-class DuplicateKey(ValueError):
-    """An object has the same key twice. Either value could be the one that the sender means."""
+    return "a number is not finite or too large"
 
 
 def reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -95,12 +86,9 @@ def reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result = dict(pairs)
     if len(result) == len(pairs):
         return result
-    names: set[str] = set()
-    for name, _ in pairs:
-        if name in names:
-            break
-        names.add(name)
-    raise DuplicateKey(f"{name[:MAX_QUOTED_NAME]!a} is there twice")
+    # Either value could be the one that the sender means.
+    [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+    raise ParseError(f"The request body is not valid JSON: {name[:MAX_QUOTED_NAME]!a} is there twice")
 
 
 def reject_constant(name: str) -> None:

@@ -6,13 +6,13 @@ DRF's serializers: docs/decisions/0001.
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import orjson
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
-from django.db.models import Expression, F, Func, OuterRef, QuerySet, Subquery
+from django.db.models import Expression, ExpressionWrapper, F, Func, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 
@@ -37,10 +37,13 @@ class Field:
     `path` is the column as in `filter` (`user__email`); the field's name by default.
     """
 
-    openapi: ClassVar[Schema] = {"type": "string"}
+    openapi: Schema = {"type": "string"}
 
-    def __init__(self, path: str = "", *, null: bool = False, help_text: str = "") -> None:
+    def __init__(
+        self, path: str = "", *, null: bool = False, help_text: str = "", openapi: Schema | None = None
+    ) -> None:
         self.path = path
+        self.openapi = openapi or self.openapi
         self.null = null
         self.help_text = help_text
 
@@ -56,47 +59,62 @@ class Field:
         return dict(self.openapi)
 
 
-class StringField(Field):
-    """A string."""
-
-
-class UUIDField(Field):
-    openapi = {"type": "string", "format": "uuid"}
-
-
-class BooleanField(Field):
-    openapi = {"type": "boolean"}
-
-
-class IntegerField(Field):
-    openapi = {"type": "integer"}
-
-
-class NumberField(Field):
-    openapi = {"type": "number"}
+StringField = Field
+UUIDField = partial(
+    Field, openapi={"type": "string", "format": "uuid", "examples": ["0193e0a5-77c4-7b6f-9d0e-3c6f5d2a1b48"]}
+)
+BooleanField = partial(Field, openapi={"type": "boolean"})
+IntegerField = partial(Field, openapi={"type": "integer"})
+NumberField = partial(Field, openapi={"type": "number"})
+StringListField = partial(Field, openapi={"type": "array", "items": {"type": "string"}})
 
 
 class AnyField(Field):
     """Any JSON value; another field of the object says its type."""
 
-    openapi: ClassVar[Schema] = {}
+    openapi = {}
+
+
+class ComputedField(Field):
+    """The value of an expression on the row. The serializer can't be nested in another one."""
+
+    def __init__(self, computed: Combinable, **options: Any) -> None:
+        super().__init__(**options)
+        self.computed = computed
+
+    def expression(self, name: str, prefix: str) -> Combinable:
+        assert not prefix
+        return self.computed
+
+
+class ConditionField(ComputedField):
+    """Whether the row meets the condition."""
+
+    openapi = {"type": "boolean"}
+
+    def __init__(self, condition: models.Q, **options: Any) -> None:
+        super().__init__(ExpressionWrapper(condition, output_field=models.BooleanField()), **options)
 
 
 class ChoiceField(Field):
-    def __init__(
-        self, choices: type[models.TextChoices], path: str = "", *, null: bool = False, help_text: str = ""
-    ) -> None:
-        super().__init__(path, null=null, help_text=help_text)
-        self.choices = choices
+    def __init__(self, choices: type[models.TextChoices], path: str = "", **options: Any) -> None:
+        super().__init__(path, openapi={"type": "string", "enum": list(choices.values)}, **options)
 
-    def value_schema(self, resolve: SchemaResolver) -> Schema:
-        return {"type": "string", "enum": list(self.choices.values)}
+
+class OpenChoiceField(Field):
+    """A value of an enumeration that may grow: the document promises a string, so that clients accept new values."""
+
+    def __init__(
+        self, choices: type[models.TextChoices], path: str = "", *, help_text: str = "", **options: Any
+    ) -> None:
+        values = f"One of {', '.join(choices.values)}; more may be added."
+        super().__init__(path, help_text=f"{help_text} {values}".strip(), **options)
 
 
 class DateTimeField(Field):
     """A timestamp in UTC, with milliseconds and a Z. PostgreSQL formats it."""
 
-    openapi = {"type": "string", "format": "date-time", "example": "2027-01-05T10:00:00.000Z"}
+    openapi = {"type": "string", "format": "date-time", "examples": ["2027-01-05T10:00:00.000Z"]}
 
     def expression(self, name: str, prefix: str) -> Expression:
         return Func(
@@ -109,10 +127,8 @@ class DateTimeField(Field):
 class NestedObject(Field):
     """The object that a foreign key points to; with `null=True` it is null if the foreign key is."""
 
-    def __init__(
-        self, serializer: type["SQLSerializer"], path: str = "", *, null: bool = False, help_text: str = ""
-    ) -> None:
-        super().__init__(path, null=null, help_text=help_text)
+    def __init__(self, serializer: type["SQLSerializer"], path: str = "", **options: Any) -> None:
+        super().__init__(path, **options)
         self.serializer = serializer
 
     def expression(self, name: str, prefix: str) -> Combinable:

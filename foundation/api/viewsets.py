@@ -1,6 +1,7 @@
 """Base classes of the API's views: the order of checks, reading input, and list and detail responses."""
 
 import time
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -19,7 +20,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from foundation.api.client_address import client_address
 from foundation.api.exceptions import ResourceNotFound, ValidationFailed, is_unavailable
-from foundation.api.fields import parse_uuid
+from foundation.api.fields import parse_timestamp, parse_uuid
 from foundation.api.filters import ListFilter
 from foundation.api.pagination import Page, read_parameters
 from foundation.api.rate_limits import (
@@ -119,7 +120,8 @@ class ExternalViewSet(ViewSetMixin, ApiView):
     def list_response(
         self, serializer: type[SQLSerializer], filter_class: type[ListFilter], *, message: str
     ) -> Response:
-        query, errors = read_parameters(self.request.query_params, filter_class.accepted_parameters())
+        accepted = {name: filter.takes_several for name, filter in filter_class.declared_filters.items()}
+        query, errors = read_parameters(self.request.query_params, {"page": False, "limit": False, **accepted})
         page, page_errors = Page.from_query(query)
         filters = filter_class(query, organization=self.organization)
         errors = page_errors | filters.errors | errors
@@ -133,6 +135,20 @@ class ExternalViewSet(ViewSetMixin, ApiView):
         if data is None:
             raise ResourceNotFound
         return data_response(message, data)
+
+    def required_version(self) -> datetime | None:
+        """Return the `updated_at` in `If-Match`; None without the header, or for *, which matches any version."""
+        text = self.request.headers.get("If-Match", "*").strip()
+        if text == "*":
+            return None
+        version = text[1:-1]
+        try:
+            if text != f'"{version}"':
+                raise ValueError
+            return parse_timestamp(version)
+        except ValueError:
+            problem = 'must be an updated_at in quotation marks, such as "2027-01-05T10:00:00.000Z"'
+            raise ValidationFailed({"If-Match": [problem]}) from None
 
     def parse_id(self, text: str) -> UUID:
         try:

@@ -13,5 +13,3 @@ Other packages import from here only.
 
 from foundation.egress.client import GONE, EndpointClient
 from foundation.egress.ssrf import BlockedAddress, is_allowed, receiving_host, validate_url
-
-__all__ = ["GONE", "BlockedAddress", "EndpointClient", "is_allowed", "receiving_host", "validate_url"]

@@ -149,7 +149,8 @@ class EndpointClient:
                 "Accept-Encoding": "identity",
                 **headers,
             }
-            head = request_head(url, all_headers)
+            lines = [f"POST {url.raw_path_qs} HTTP/1.1", *(f"{name}: {value}" for name, value in all_headers.items())]
+            head = "\r\n".join(lines) + "\r\n\r\n"
             async with asyncio.timeout(settings.DELIVERY_DEADLINE_SECONDS):
                 result = await self._send(url, body, all_headers)
         except Exception as error:
@@ -172,11 +173,6 @@ class EndpointClient:
 
 async def note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _: object) -> None:
     context.trace_request_ctx.is_reused = True
-
-
-def request_head(url: URL, headers: dict[str, str]) -> str:
-    lines = [f"POST {url.raw_path_qs} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-    return "\r\n".join(lines) + "\r\n\r\n"
 
 
 async def read_prefix(response: aiohttp.ClientResponse) -> bytes:

@@ -6,6 +6,7 @@ safety. The tenant sees one error class, `blocked_address`, and nothing about th
 
 import ipaddress
 import socket
+from contextlib import suppress
 
 from django.conf import settings
 from yarl import URL
@@ -99,14 +100,11 @@ def host_of(url: URL) -> str:
 
 def parse_ip_literal(host: str) -> Address | None:
     """Return the address if the host is one, in any spelling that a resolver accepts (2130706433, 0x7f.1, ::1)."""
-    try:
+    with suppress(ValueError):
         return ipaddress.ip_address(host)
-    except ValueError:
-        pass
-    try:
+    with suppress(OSError):
         return ipaddress.IPv4Address(socket.inet_aton(host))
-    except OSError:
-        return None
+    return None
 
 
 def require_allowed(*addresses: str) -> None:

@@ -46,26 +46,3 @@ from foundation.outbox.dispatcher import Dispatcher, dispatch, run_group
 from foundation.outbox.models import Job, Result, State
 from foundation.outbox.queue import FAST, MAX_CLAIMS, SLOW, ClaimedJob, Group, Lane, Limit, Queue, Session, load_queues
 from foundation.outbox.wakeup import WAKE_UP_TASK, notify_on_commit, publish, send_on_commit
-
-__all__ = [
-    "FAST",
-    "MAX_CLAIMS",
-    "SLOW",
-    "WAKE_UP_TASK",
-    "ClaimedJob",
-    "Dispatcher",
-    "Group",
-    "Job",
-    "Lane",
-    "Limit",
-    "Queue",
-    "Result",
-    "Session",
-    "State",
-    "dispatch",
-    "load_queues",
-    "notify_on_commit",
-    "publish",
-    "run_group",
-    "send_on_commit",
-]

@@ -78,16 +78,13 @@ class Dispatcher:
         """Poll until stopped, then wait for what is running."""
         while not self.stopping.is_set():
             with log_errors("Polling for due jobs"):
-                await self.poll()
+                for runner, group_id, lane in await self.database.run(self.find_due_groups):
+                    self.schedule(runner, group_id, lane)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
                     await self.stopping.wait()
         while self.tasks:
             await asyncio.wait(self.tasks.values())
-
-    async def poll(self) -> None:
-        for runner, group_id, lane in await self.database.run(self.find_due_groups):
-            self.schedule(runner, group_id, lane)
 
     def find_due_groups(self) -> list[tuple[Runner, GroupId, Lane]]:
         return [(runner, group_id, lane) for runner, lane in self.places for group_id in runner.queue.due_groups(lane)]

@@ -24,7 +24,8 @@ from foundation.outbox.queue import FAST, Batch, GroupId, Lane, Queue
 
 P = ParamSpec("P")
 T = TypeVar("T")
-OUTCOMES = {State.DONE: "delivered", State.PENDING: "failed", State.DEAD: "dead"}  # of an attempt, in metrics
+# Of an attempt, in metrics, by the state that it leaves the job in.
+OUTCOMES: dict[str | None, str] = {State.DONE: "delivered", State.PENDING: "failed", State.DEAD: "dead"}
 logger = logging.getLogger(__name__)
 delivery_logger = logging.getLogger("pipeline_backend.deliveries")
 
@@ -86,7 +87,11 @@ class Runner:
         batch = await self.database.run(self.queue.claim, group_id, lane)
         if batch is None:
             return False
-        self.count_claim(batch)
+        now = timezone.now()
+        for job in batch.jobs:
+            # By this computer's clock, which can differ from the database's.
+            delay = (now - job.next_attempt_at).total_seconds() if job.next_attempt_at else 0
+            CLAIM_DELAY_SECONDS.labels(self.queue.name).observe(max(0, delay))
         async with self.queue.open_session(batch.group) as session:
             unsent = await self.send_batch(batch, session)
         return batch.has_more or unsent
@@ -111,9 +116,10 @@ class Runner:
                 result = await self.queue.send(session, batch.group, job)
                 seconds = time.monotonic() - started
                 self.log(job, result, seconds)
-                is_saved = await self.save(batch, job, result)
-                self.count_attempt(job, result, seconds, is_saved=is_saved)
-                if not is_saved:
+                state = await self.save(batch, job, result)
+                DELIVERY_ATTEMPTS.labels(self.queue.name, OUTCOMES.get(state, "lease_lost")).inc()
+                DELIVERY_SECONDS.labels(self.queue.name).observe(seconds)
+                if state is None:
                     width = 0
                 elif result.error:
                     may_continue = await self.database.run(self.queue.after_failure, job, result)
@@ -141,32 +147,17 @@ class Runner:
             }
             delivery_logger.log(level, "delivery", extra={"fields": fields})
 
-    def count_claim(self, batch: Batch) -> None:
-        """Count how long the jobs were due, by this computer's clock, which can differ from the database's."""
-        now = timezone.now()
-        for job in batch.jobs:
-            delay = (now - job.next_attempt_at).total_seconds() if job.next_attempt_at else 0
-            CLAIM_DELAY_SECONDS.labels(self.queue.name).observe(max(0, delay))
-
-    def count_attempt(self, job: Job, result: Result, seconds: float, *, is_saved: bool) -> None:
-        """Count an attempt by the state of its job."""
-        state = result.next_state(job.attempt_count)["state"]
-        outcome = OUTCOMES[state] if is_saved else "lease_lost"
-        DELIVERY_ATTEMPTS.labels(self.queue.name, outcome).inc()
-        DELIVERY_SECONDS.labels(self.queue.name).observe(seconds)
-
-    async def save(self, batch: Batch, job: Job, result: Result) -> bool:
-        """Store the result of an attempt and wait until it is stored. Return False if the lease was lost."""
-        row = {"id": job.pk, "token": batch.token, "error": result.error}
+    async def save(self, batch: Batch, job: Job, result: Result) -> str | None:
+        """Store the result of an attempt. Return the job's state when it is stored, or None if the lease was lost."""
+        row: ResultRow = {"id": job.pk, "token": batch.token, "error": result.error}
         row |= result.next_state(job.attempt_count) | self.queue.result_values(job, result)
         # Failures are stored one by one, so that a group's consecutive failures are counted in order. So is a result
         # whose row was locked, and one whose lease was lost.
-        if not result.error and await self.save_with_others(row):
-            return True
-        if not await self.database.run(self.queue.save_results, [row], wait=True):
+        is_saved = not result.error and await self.save_with_others(row)
+        if not is_saved and not await self.database.run(self.queue.save_results, [row], wait=True):
             logger.warning("The lease of %s was lost before its result was stored", job.pk)
-            return False
-        return True
+            return None
+        return str(row["state"])
 
     async def save_with_others(self, row: ResultRow) -> bool:
         """Store a result in the next statement. Return False if that didn't store it."""

@@ -6,7 +6,7 @@ from functools import partial
 from io import StringIO
 
 from leads.imports.importers import MAX_HEADER
-from leads.imports.workbooks import CHUNK, MAX_CELL, MAX_COLUMNS, MAX_EMPTY, PROTECTED, FileRefused, Row, read_workbook
+from leads.imports.workbooks import MAX_CELL, MAX_COLUMNS, MAX_EMPTY, PROTECTED, FileRefused, Row, read_workbook
 
 MAX_ROWS = 100_000
 # Of the texts together. In an XLSX file many cells may share a text, so that the rows are larger than the file.
@@ -26,7 +26,7 @@ def read_rows(content: bytes, pause: Callable[[], object] = bool) -> Iterator[Ro
     """
     is_workbook = content.startswith(b"PK\x03\x04")
     count = size = blank = 0
-    for number, cells in read_workbook(content) if is_workbook else read_csv(content):
+    for number, cells in read_workbook(content, pause) if is_workbook else read_csv(content):
         pause()
         row = [cell.replace("\0", "") for cell in cells]
         while row and not row[-1].strip():
@@ -60,32 +60,28 @@ def check_row(number: int, row: Sequence[str]) -> None:
 
 
 def read_csv(content: bytes) -> Iterator[Row]:
+    """Raise FileRefused if a row has `MAX_CSV_ROW` characters or more, before it is split."""
     text = decode(content)
-    lines = Lines(text)
-    reader = csv.reader(lines, delimiter=find_delimiter(text))
+    length = 0  # of the present row
+
+    def lines() -> Iterator[str]:
+        nonlocal length
+        # Universal line ends are left to the reader, because a cell may have its own.
+        file = StringIO(text, newline="")
+        for number, line in enumerate(iter(partial(file.readline, MAX_CSV_ROW), ""), 1):
+            length += len(line)
+            if length >= MAX_CSV_ROW:
+                raise FileRefused(f"The row at line {number} has {MAX_CSV_ROW:,} characters or more.")
+            yield line
+
+    reader = csv.reader(lines(), delimiter=find_delimiter(text))
     try:
         for number, cells in enumerate(reader, 1):
             yield number, cells
-            lines.length = 0
+            length = 0
     except csv.Error:
         problem = "has a cell that is too long. Is a quotation mark missing?"
         raise FileRefused(f"The row at line {reader.line_num} {problem}") from None
-
-
-class Lines:
-    """The lines of a text, with their ends. Raises FileRefused if a row has `MAX_CSV_ROW` characters or more."""
-
-    def __init__(self, text: str) -> None:
-        # Universal line ends are left to the reader, because a cell may have its own.
-        self.file = StringIO(text, newline="")
-        self.length = 0  # of the present row
-
-    def __iter__(self) -> Iterator[str]:
-        for number, line in enumerate(iter(partial(self.file.readline, MAX_CSV_ROW), ""), 1):
-            self.length += len(line)
-            if self.length >= MAX_CSV_ROW:
-                raise FileRefused(f"The row at line {number} has {MAX_CSV_ROW:,} characters or more.")
-            yield line
 
 
 def decode(content: bytes) -> str:
@@ -106,5 +102,5 @@ def decode(content: bytes) -> str:
 
 def find_delimiter(text: str) -> str:
     # Not csv.Sniffer, which takes letters for separators, and takes time that grows with the square of a quoted text.
-    header = next((line for line in text[:CHUNK].splitlines() if line.strip()), "")
+    header = next((line for line in text[:MAX_CSV_ROW].splitlines() if line.strip()), "")
     return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([header[:MAX_CELL]], delimiter=delimiter), [])))

@@ -1,7 +1,5 @@
 """The base class of importers: columns, how they are guessed, and plans for rows."""
 
-import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +12,7 @@ from django.utils import timezone
 from foundation.api.emails import email_key
 from foundation.db.timestamps import get_zone, zone_names
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
+from leads.imports.terms import find_words, fold
 from leads.imports.values import MAX_NAME, clean, limited, parse_custom_value, parse_time, shorten
 from leads.models import CustomField
 from organizations.actors import Actor
@@ -117,7 +116,7 @@ class Importer:
             Column(
                 custom_name(custom),
                 custom.label,
-                partial(parse_custom_value, field=custom),
+                partial(parse_custom_value, field=custom, options={text.casefold(): text for text in custom.options}),
                 (custom.key, f"custom {custom.label}", f"custom {custom.key}"),
             )
             for custom in self.custom_fields
@@ -233,9 +232,7 @@ def normalize(header: str) -> str:
     header = header[:MAX_HEADER]
     if zone_of(header):
         header = header.rpartition("(")[0]
-    plain = unicodedata.normalize("NFKD", header)
-    words = re.findall(r"[^\W_]+", "".join(letter for letter in plain if not unicodedata.combining(letter)).casefold())
-    return " ".join(words)[:MAX_HEADER]
+    return " ".join(find_words(fold(header)))[:MAX_HEADER]
 
 
 def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: dict[str, str]) -> list[str]:

@@ -103,10 +103,6 @@ class Import(TenantModel, ActorFields):
     def done(self) -> int:
         return self.position if self.state == ImportState.READING else sum(self.counts.values())
 
-    @property
-    def percent(self) -> int:
-        return 100 * self.done // self.total if self.total else 0
-
 
 class ImportRow(TenantModel):
     file_import = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="rows", db_index=False)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -16,6 +15,7 @@ from foundation.outbox import send_on_commit
 from leads.imports.importers import IMPORTERS, guess_mapping, normalize
 from leads.imports.models import KEEP_ROWS, OPEN, WORKING, Import, ImportColumn, ImportState, Verdict
 from leads.imports.terms import terms_of
+from leads.imports.turns import Overtaken
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from organizations.services import check_limit
@@ -50,9 +50,10 @@ def add_import(
     check_limit(organization=organization, rows=rows, limit=MAX_OPEN, name="open imports", advice=advice)
     if stored_size(organization) + len(content) > MAX_STORED:
         raise Conflict(TOO_MUCH_STORED)
-    columns: dict[str, Any] = {"kind": kind, "file_name": file_name, "file": content, "time_zone": time_zone}
-    columns |= {"size": len(content), "terms": terms_of(organization.pk, [file_name]), **actor_columns(actor)}
-    new: Import = Import.objects.create(organization=organization, **({"id": id} if id else {}), **columns)
+    new = Import(organization=organization, kind=kind, file_name=file_name, time_zone=time_zone, **actor_columns(actor))
+    new.id = id or new.id
+    new.file, new.size, new.terms = content, len(content), terms_of(organization.pk, [file_name])
+    new.save()
     send_on_commit(TASK)
     return new
 
@@ -80,7 +81,7 @@ def choose_columns(*, file_import: Import, mapping: Sequence[str], sends_invitat
         raise ValidationFailed({"": [f"Choose a column for: {', '.join(missing)}"]})
     stored.mapping, stored.sends_invitations = list(mapping), sends_invitations
     remember_columns(stored)
-    begin(stored, ImportState.CHECKING)
+    begin(stored, ImportState.CHECKING, {})
 
 
 @transaction.atomic
@@ -89,9 +90,7 @@ def start_import(*, file_import: Import) -> None:
     stored = lock(file_import, ImportState.CHECKED, ImportState.IMPORTING, ImportState.DONE)
     if stored.state == ImportState.CHECKED:
         refused = stored.counts.get(Verdict.REFUSED, 0)
-        begin(stored, ImportState.IMPORTING)
-        stored.counts = {Verdict.REFUSED.value: refused} if refused else {}
-        stored.save(update_fields=["counts"])
+        begin(stored, ImportState.IMPORTING, {Verdict.REFUSED.value: refused} if refused else {})
 
 
 @transaction.atomic
@@ -108,21 +107,45 @@ def discard_rows(*, file_import: Import) -> None:
     stored = lock(file_import, ImportState.DONE)
     if stored.shows_rows:
         stored.rows_until = now()
-        stored.save(update_fields=["rows_until"])
+        stored.save()
         send_on_commit(TASK)
 
 
 def lock(file_import: Import, *states: str) -> Import:
-    """Return the import, locked. Raises Conflict in another state."""
-    stored: Import = Import.objects.of(file_import.organization).select_for_update(no_key=True).get(pk=file_import.pk)
+    """Return the import, locked, without its file. Raises Conflict in another state."""
+    rows = Import.objects.of(file_import.organization).defer("file").select_for_update(no_key=True)
+    stored: Import = rows.get(pk=file_import.pk)
     if stored.state not in states:
         raise Conflict(f"This is not possible at the moment: {stored.get_state_display().lower()}")
     return stored
 
 
-def begin(stored: Import, state: ImportState) -> None:
-    stored.state, stored.position, stored.counts, stored.updated_at = state, 0, {}, now()
-    stored.save(update_fields=["state", "position", "counts", "updated_at", "mapping", "sends_invitations"])
+def current_step(file_import: Import) -> QuerySet[Import]:
+    """Return the import if it is still where this worker has left it."""
+    here = {name: getattr(file_import, name) for name in ("pk", "state", "position", "mapping")}
+    rows: QuerySet[Import] = Import.objects.of(file_import.organization).filter(**here)
+    return rows
+
+
+def lock_step(file_import: Import) -> Import:
+    """Lock the import for a batch and return it. Raises Overtaken if it isn't where this worker has left it."""
+    stored = current_step(file_import).defer("file").select_for_update(skip_locked=True, no_key=True).first()
+    if stored is None:
+        raise Overtaken
+    stored.organization = file_import.organization
+    return stored
+
+
+def store_progress(stored: Import, position: int, verdicts: Counter[str] | None = None) -> None:
+    """Store how far a batch has come, in its transaction."""
+    stored.position, stored.updated_at = position, now()
+    stored.counts = dict(Counter(stored.counts) + (verdicts or Counter()))
+    stored.save()
+
+
+def begin(stored: Import, state: ImportState, counts: dict[str, int]) -> None:
+    stored.state, stored.position, stored.counts, stored.updated_at = state, 0, counts, now()
+    stored.save()
     send_on_commit(TASK)
 
 
@@ -136,10 +159,9 @@ def finish(stored: Import, state: ImportState, problem: str = "") -> None:
     stored.updated_at = stored.rows_until = stored.finished_at
     if state == ImportState.DONE:
         stored.rows_until += KEEP_ROWS
-    fields = ["state", "problem", "file", "finished_at", "rows_until", "updated_at", "counts", "position", "size"]
-    stored.save(update_fields=fields)
-    if state != ImportState.DONE:
+    else:
         send_on_commit(TASK)
+    stored.save()
 
 
 def remember_columns(stored: Import) -> None:
@@ -194,8 +216,6 @@ def prune_ended(*, organization: Organization, is_over: Callable[[], bool] | Non
     is_old = Q(rows_until=None) & (~Q(state=ImportState.DONE) | Q(updated_at__lt=now() - KEEP_ROWS))
     ended = Import.objects.of(organization).exclude(state__in=OPEN).filter(Q(size__gt=0) | Q(size=None)).defer("file")
     for file_import in ended.filter(Q(rows_until__lte=now()) | is_old):
-        if file_import.is_open or file_import.shows_rows:
-            continue
         delete_in_batches(file_import.rows.all(), is_over)
         if not file_import.rows.exists():  # else another worker deletes some
             Import.objects.of(organization).filter(pk=file_import.pk).update(size=0)

@@ -5,6 +5,8 @@ Nothing is guessed: a text that could stand for two things is refused.
 
 import math
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
 from uuid import UUID
@@ -13,9 +15,10 @@ from zoneinfo import ZoneInfo
 from openpyxl.utils.datetime import from_excel
 
 from foundation.api import emails
-from foundation.api.fields import FORBIDDEN_IN_URLS, MAX_TEXT_LENGTH, MAX_URL_LENGTH, YEARS, is_valid, validate_http_url
+from foundation.api.fields import MAX_TEXT_LENGTH, MAX_URL_LENGTH, YEARS, parse_http_url
 from foundation.api.fields import parse_uuid as parse_id
 from foundation.db.timestamps import truncate_to_ms
+from leads.custom_values import without_zero_fraction
 from leads.models import CustomField
 from leads.phones import Phone, parse_phone
 
@@ -65,9 +68,10 @@ def parse_email(text: str) -> str:
 
 
 def parse_url(text: str) -> str:
-    if len(text) > MAX_URL_LENGTH or FORBIDDEN_IN_URLS.search(text) or not is_valid(validate_http_url, text):
-        raise ValueError(f"“{shorten(text)}” is not an http or https address")
-    return text
+    if len(text) <= MAX_URL_LENGTH:
+        with suppress(ValueError):
+            return parse_http_url(text)
+    raise ValueError(f"“{shorten(text)}” is not an http or https address")
 
 
 def parse_phone_number(text: str, country: str) -> Phone:
@@ -133,7 +137,8 @@ def parse_date(text: str) -> date:
     raise ValueError(f"“{shorten(text)}” is not a date, or can be read in two ways; write it as 2027-01-05")
 
 
-def parse_custom_value(text: str, field: CustomField) -> str | float | bool:
+def parse_custom_value(text: str, field: CustomField, options: Mapping[str, str]) -> str | float | bool:
+    """Return the value of a cell; `options` are the field's, by their folded texts. Raises ValueError."""
     if field.type != CustomField.Type.TEXT:
         limited(text, MAX_NAME)
     match field.type:
@@ -146,7 +151,6 @@ def parse_custom_value(text: str, field: CustomField) -> str | float | bool:
         case CustomField.Type.DATE:
             return parse_date(text).isoformat()
         case CustomField.Type.SELECT:
-            options = {option.casefold(): option for option in field.options}
             if text.casefold() not in options:
                 raise ValueError(f"“{shorten(text)}” is none of the options: {shorten(', '.join(field.options), 300)}")
             return options[text.casefold()]
@@ -160,7 +164,7 @@ def parse_number(text: str) -> float:
         number = math.nan
     if not math.isfinite(number) or "_" in text:
         raise ValueError(f"“{shorten(text)}” is not a number; write it as 1234.5")
-    return int(number) if number.is_integer() and abs(number) <= 2**53 else number
+    return without_zero_fraction(number)
 
 
 def parse_uuid(text: str) -> UUID:

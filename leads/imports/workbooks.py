@@ -8,16 +8,18 @@ alternative that was tried.
 
 import posixpath
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta
-from functools import partial
 from io import BytesIO
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
+from django.db import DatabaseError, InterfaceError
 from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
 from openpyxl.utils.cell import column_index_from_string
 from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel, from_ISO8601
+
+from leads.imports.turns import Overtaken
 
 MEGABYTE = 1024 * 1024
 MAX_ROW_NUMBER = 1_048_576  # this and the next three as in Excel
@@ -33,7 +35,7 @@ MAX_TAG, MAX_DEPTH, MAX_NAMES = MEGABYTE, 100, 10_000
 # XML elements of all parts, at a microsecond each: more than fit into 150 MB of cells with text. Then cells and rows
 # without text, such as those that only have a format.
 MAX_ELEMENTS, MAX_EMPTY = 12_000_000, 2_000_000
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024  # whose tags are kept as objects, some 50 bytes for each byte
 ENTRY = b"PK\x01\x02"  # with which each entry of an archive's directory begins
 DAMAGED = "The Excel file can't be read. Open it in your spreadsheet program and save it again, as .xlsx or CSV."
 TOO_LARGE = "The Excel file is too large when it is unpacked. Save it as CSV."
@@ -45,31 +47,28 @@ PROTECTED = "The Excel file is protected by a password. Save it without one, or 
 ESCAPED = re.compile("_x00([01][0-9A-F]|5F)_", re.I)
 
 Row = tuple[int, list[str]]  # the number, as spreadsheets count, and the cells
-BLANK: Row = (0, [])
-Start = Callable[[str, dict[str, str]], object]
-End = Callable[[str], object]
+Tag = tuple[str, dict[str, str] | None, str]  # the name, a start tag's attributes, and the text before an end tag
 
 
 class FileRefused(Exception):
     """The file can't be imported; the message says why, to the person who has uploaded it."""
 
 
-def read_workbook(content: bytes) -> Iterator[Row]:
+def read_workbook(content: bytes, pause: Callable[[], object]) -> Iterator[Row]:
     """Yield the rows of the first sheet that have text, formulas as their stored value. Raises FileRefused, also late.
 
-    Also yields a blank row after each `CHUNK`, so that the caller can stop. A cell with more than `MAX_CELL` characters
-    is cut after one more.
+    Calls `pause` after each `CHUNK`. A cell with more than `MAX_CELL` characters is cut after one more.
     """
     try:
-        yield from Workbook(content).read_rows()
-    except (FileRefused, GeneratorExit):
+        yield from Workbook(content, pause).read_rows()
+    except (FileRefused, Overtaken, DatabaseError, InterfaceError):  # all but the first are raised by `pause`
         raise
     except Exception:  # any error that a malicious file can cause
         raise FileRefused(DAMAGED) from None
 
 
 class Workbook:
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, pause: Callable[[], object]) -> None:
         if content.count(ENTRY) > MAX_PARTS:
             raise FileRefused(TOO_LARGE)
         self.archive = ZipFile(BytesIO(content))
@@ -80,203 +79,154 @@ class Workbook:
         is_packed_otherwise = any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries)
         if is_packed_otherwise or len({entry.filename for entry in entries}) < len(entries):
             raise FileRefused(DAMAGED)
-        self.unpacked = self.elements = 0
+        self.pause = pause
+        self.unpacked = self.elements = self.empty = 0
         self.epoch = WINDOWS_EPOCH
+        self.strings: list[str] = []
+        self.formats: list[tuple[bool, bool]] = []  # of each style: whether it is for dates, and for durations
 
     def read_rows(self) -> Iterator[Row]:
-        targets = yield from self.relationships("")
-        workbook = next(target for type, target in targets.values() if type == "officeDocument")
+        workbook = next(target for type, target in self.read_links("").values() if type == "officeDocument")
         sheet_ids: list[str] = []
-        yield from self.parse(workbook, partial(self.start_of_workbook, sheet_ids))
-        targets = yield from self.relationships(workbook)
-        types = dict(targets.values())
-        sheets = [targets[id][1] for id in sheet_ids if targets[id][0] == "worksheet"]
+        for name, attributes in self.start_tags(workbook):
+            if name == "sheet":
+                sheet_ids.append(next(value for key, value in attributes.items() if key.endswith(":id")))
+            elif name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
+                self.epoch = MAC_EPOCH
+        links = self.read_links(workbook)
+        types = dict(links.values())
+        sheets = [links[id][1] for id in sheet_ids if links[id][0] == "worksheet"]
         if not sheets:
             raise FileRefused(NO_SHEET)
-        strings, styles = SharedStrings(), Styles()
         names = set(self.archive.namelist())  # some programs refer to parts that they don't write
         if types.get("sharedStrings") in names:
-            yield from self.parse(types["sharedStrings"], strings.start, strings.end, strings.add, MAX_SHARED_STRINGS)
+            self.read_strings(types["sharedStrings"])
         if types.get("styles") in names:
-            yield from self.parse(types["styles"], styles.start)
-        sheet = Sheet(strings.found, styles, self.epoch)
-        for blank in self.parse(sheets[0], sheet.start, sheet.end, sheet.add, MAX_UNPACKED):
-            yield from sheet.rows
-            sheet.rows.clear()
-            yield blank
+            self.read_formats(types["styles"])
+        yield from self.read_sheet(sheets[0])
 
-    def start_of_workbook(self, sheet_ids: list[str], name: str, attributes: dict[str, str]) -> None:
-        if name == "sheet":
-            sheet_ids.append(next(value for key, value in attributes.items() if key.endswith(":id")))
-        elif name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
-            self.epoch = MAC_EPOCH
+    def tags(self, part: str, limit: int = MAX_PART) -> Iterator[Tag]:
+        """Yield the part's tags, without texts about how a word is pronounced. Raises FileRefused.
 
-    def relationships(self, part: str) -> Generator[Row, None, dict[str, tuple[str, str]]]:
-        """Return the type and name of the parts that a part, or "" the file, refers to, by the id of the reference."""
-        folder, name = posixpath.split(part)
-        found: dict[str, tuple[str, str]] = {}
-
-        def start(name: str, attributes: dict[str, str]) -> None:
-            if name == "Relationship" and attributes.get("TargetMode") != "External":
-                target = posixpath.normpath(posixpath.join("/", folder, attributes["Target"])).lstrip("/")
-                found[attributes["Id"]] = (attributes["Type"].rpartition("/")[2], target)
-
-        yield from self.parse(posixpath.join(folder, "_rels", f"{name}.rels"), start)
-        return found
-
-    def parse(
-        self, part: str, start: Start, end: End = str, text: End | None = None, limit: int = MAX_PART
-    ) -> Iterator[Row]:
-        """Call the functions for the part's tags and texts; yield a blank row after each chunk. Raises FileRefused."""
+        A text is cut after `MAX_CELL` characters, or later.
+        """
         parser = expat.ParserCreate()
         parser.buffer_text = True
-        depth = size = 0
+        tags: list[Tag] = []  # of the present chunk
+        text = ""
+        depth = size = phonetic = 0
 
-        def start_element(name: str, attributes: dict[str, str]) -> None:
-            nonlocal depth
-            depth += 1
-            self.elements += 1
+        def start(name: str, attributes: dict[str, str]) -> None:
+            nonlocal depth, phonetic, text
+            name = name.rpartition(":")[2]
+            depth, phonetic, text = depth + 1, phonetic + (name == "rPh"), ""
+            tags.append((name, attributes, ""))
+
+        def end(name: str) -> None:
+            nonlocal depth, phonetic, text
+            name = name.rpartition(":")[2]
+            tags.append((name, None, text))
+            depth, phonetic, text = depth - 1, phonetic - (name == "rPh"), ""
+
+        def add(more: str) -> None:
+            nonlocal text
+            if len(text) <= MAX_CELL and not phonetic:
+                text += more
+
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = add, refuse
+        for chunk in self.chunks(part, limit):
+            parser.Parse(chunk)
+            size += len(chunk)
             if depth > MAX_DEPTH:
                 raise FileRefused(DAMAGED)
+            if size - parser.CurrentByteIndex > MAX_TAG or len(parser.intern) > MAX_NAMES:
+                raise FileRefused(TOO_LARGE)
+            yield from tags
+            self.elements += len(tags) // 2
             if self.elements > MAX_ELEMENTS:
                 raise FileRefused(TOO_LARGE)
-            start(name.rpartition(":")[2], attributes)
+            tags.clear()
+        parser.Parse(b"", True)
+        yield from tags
 
-        def end_element(name: str) -> None:
-            nonlocal depth
-            depth -= 1
-            end(name.rpartition(":")[2])
-
-        def refuse(*_: object) -> None:
-            raise FileRefused(DAMAGED)
-
-        parser.StartElementHandler, parser.EndElementHandler = start_element, end_element
-        parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = text, refuse
+    def chunks(self, part: str, limit: int) -> Iterator[bytes]:
+        size = 0
         with self.archive.open(part) as file:
             while chunk := file.read(CHUNK):
                 size += len(chunk)
                 self.unpacked += len(chunk)
                 if size > limit or self.unpacked > MAX_UNPACKED:
                     raise FileRefused(TOO_LARGE)
-                parser.Parse(chunk)
-                if size - parser.CurrentByteIndex > MAX_TAG or len(parser.intern) > MAX_NAMES:
-                    raise FileRefused(TOO_LARGE)
-                yield BLANK
-        parser.Parse(b"", True)
-        yield BLANK
+                yield chunk
+                self.pause()
 
+    def start_tags(self, part: str) -> Iterator[tuple[str, dict[str, str]]]:
+        return ((name, attributes) for name, attributes, _ in self.tags(part) if attributes is not None)
 
-class TextReader:
-    elements: frozenset[str]  # in which text is
+    def read_links(self, part: str) -> dict[str, tuple[str, str]]:
+        """Return the type and name of the parts that a part, or "" the file, refers to, by the id of the reference."""
+        folder, name = posixpath.split(part)
+        found: dict[str, tuple[str, str]] = {}
+        for tag, attributes in self.start_tags(posixpath.join(folder, "_rels", f"{name}.rels")):
+            if tag == "Relationship" and attributes.get("TargetMode") != "External":
+                target = posixpath.normpath(posixpath.join("/", folder, attributes["Target"])).lstrip("/")
+                found[attributes["Id"]] = (attributes["Type"].rpartition("/")[2], target)
+        return found
 
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self.length = 0
-        self.is_text = self.is_phonetic = False
+    def read_strings(self, part: str) -> None:
+        value = ""
+        for name, attributes, text in self.tags(part, MAX_SHARED_STRINGS):
+            if attributes is not None:
+                continue
+            if name == "t":
+                value += text[: MAX_CELL + 1 - len(value)]
+            elif name == "si":
+                if len(self.strings) >= MAX_TEXTS:
+                    raise FileRefused(TOO_MANY_TEXTS)
+                self.strings.append(unescape(value))
+                value = ""
 
-    def clear(self) -> None:
-        self.pieces.clear()
-        self.length = 0
+    def read_formats(self, part: str) -> None:
+        codes: dict[str, str] = {}
+        ids: list[str] = []
+        is_inside = False
+        for name, attributes in self.start_tags(part):
+            if max(len(codes), len(ids)) > MAX_FORMATS:
+                raise FileRefused(TOO_LARGE)
+            if name == "xf" and is_inside:
+                ids.append(attributes.get("numFmtId", "0")[:9])
+            elif name == "numFmt":
+                codes[attributes["numFmtId"][:9]] = attributes["formatCode"][:MAX_FORMAT]
+            elif name in ("cellStyleXfs", "cellXfs"):
+                is_inside = name == "cellXfs"
+        for id in ids:
+            code = codes[id] if id in codes else builtin_format_code(int(id))
+            self.formats.append((is_date_format(code), is_timedelta_format(code)))
 
-    def add(self, text: str) -> None:
-        if self.is_text and self.length <= MAX_CELL:
-            self.pieces.append(text[: MAX_CELL + 1 - self.length])
-            self.length += len(self.pieces[-1])
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "rPh":  # how a word is pronounced is no text
-            self.is_phonetic = True
-        self.is_text = name in self.elements and not self.is_phonetic
-
-    def end(self, name: str) -> None:
-        self.is_text = False
-        if name == "rPh":
-            self.is_phonetic = False
-
-
-class SharedStrings(TextReader):
-    elements = frozenset({"t"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def end(self, name: str) -> None:
-        super().end(name)
-        if name == "si":
-            if len(self.found) >= MAX_TEXTS:
-                raise FileRefused(TOO_MANY_TEXTS)
-            self.found.append(unescape("".join(self.pieces)))
-            self.clear()
-
-
-class Styles:
-    def __init__(self) -> None:
-        self.codes: dict[str, str] = {}
-        self.format_ids: list[str] = []
-        self.is_inside = False
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if max(len(self.codes), len(self.format_ids)) > MAX_FORMATS:
-            raise FileRefused(TOO_LARGE)
-        if name == "xf":
-            if self.is_inside:
-                self.format_ids.append(attributes.get("numFmtId", "0")[:9])
-        elif name == "numFmt":
-            self.codes[attributes["numFmtId"][:9]] = attributes["formatCode"][:MAX_FORMAT]
-        elif name in ("cellStyleXfs", "cellXfs"):
-            self.is_inside = name == "cellXfs"
-
-    def code(self, style: int) -> str | None:
-        id = self.format_ids[style]
-        return self.codes[id] if id in self.codes else builtin_format_code(int(id))
-
-
-class Sheet(TextReader):
-    """The rows of a sheet that have text; the caller clears `rows` after each chunk."""
-
-    elements = frozenset({"v", "t"})
-
-    def __init__(self, strings: list[str], styles: Styles, epoch: datetime) -> None:
-        super().__init__()
-        self.strings, self.styles, self.epoch = strings, styles, epoch
-        self.rows: list[Row] = []
-        self.number = self.column = self.empty = 0
-        self.cells: dict[int, str] = {}
-        self.attributes: dict[str, str] | None = None  # of the cell that is being read
-        self.kinds: dict[int, tuple[bool, bool]] = {}  # whether a style is for dates, and for durations
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "c":
-            reference = attributes.get("r", "").rstrip("0123456789")
-            self.column = column_index_from_string(reference) if reference else self.column + 1
-            self.attributes = attributes
-            self.clear()
-        elif name == "row":
-            number = int(float(attributes.get("r", self.number + 1)))
-            if not self.number < number <= MAX_ROW_NUMBER:
-                raise FileRefused(DAMAGED)
-            self.number, self.column = number, 0
-            self.cells.clear()
-        elif self.attributes is not None:
-            super().start(name, attributes)
-
-    def end(self, name: str) -> None:
-        super().end(name)
-        if name == "c":
-            if self.pieces and self.attributes is not None:
-                if self.column > MAX_COLUMNS:
-                    raise FileRefused(f"Row {self.number} has more than {MAX_COLUMNS} columns.")
-                self.cells[self.column] = self.value("".join(self.pieces), self.attributes)
-            else:
-                self.count_empty()
-            self.attributes = None
-        elif name == "row":
-            if self.cells:
-                self.rows.append((self.number, [self.cells.get(index + 1, "") for index in range(max(self.cells))]))
-                self.cells.clear()
-            else:
-                self.count_empty()
+    def read_sheet(self, part: str) -> Iterator[Row]:
+        number = column = 0
+        cells: dict[int, str] = {}
+        cell: dict[str, str] = {}
+        value = ""
+        for name, attributes, text in self.tags(part, MAX_UNPACKED):
+            if attributes is None:
+                if name in ("v", "t"):
+                    value += text[: MAX_CELL + 1 - len(value)]
+                elif name == "c" and value:
+                    if column > MAX_COLUMNS:
+                        raise FileRefused(f"Row {number} has more than {MAX_COLUMNS} columns.")
+                    cells[column] = self.value(value, cell)
+                elif name == "row" and cells:
+                    yield number, [cells.get(index + 1, "") for index in range(max(cells))]
+                elif name in ("c", "row"):
+                    self.count_empty()
+            elif name == "c":
+                reference = attributes.get("r", "").rstrip("0123456789")
+                column = column_index_from_string(reference) if reference else column + 1
+                cell, value = attributes, ""
+            elif name == "row":
+                number, column, cells = next_number(attributes, number), 0, {}
 
     def count_empty(self) -> None:
         self.empty += 1
@@ -296,10 +246,7 @@ class Sheet(TextReader):
         return unescape(text)
 
     def number_text(self, text: str, style: int) -> str:
-        if style not in self.kinds and style < len(self.styles.format_ids):
-            code = self.styles.code(style)
-            self.kinds[style] = is_date_format(code), is_timedelta_format(code)
-        is_date, is_duration = self.kinds.get(style, (False, False))
+        is_date, is_duration = self.formats[style] if style < len(self.formats) else (False, False)
         number = float(text) if "." in text or "e" in text.lower() else int(text)
         if not is_date:
             return cell_text(number)
@@ -307,6 +254,17 @@ class Sheet(TextReader):
             return cell_text(from_excel(number, self.epoch, timedelta=is_duration))
         except (OverflowError, ValueError):
             return "#VALUE!"
+
+
+def next_number(row: dict[str, str], previous: int) -> int:
+    number = int(float(row.get("r", previous + 1)))
+    if not previous < number <= MAX_ROW_NUMBER:
+        raise FileRefused(DAMAGED)
+    return number
+
+
+def refuse(*_: object) -> None:
+    raise FileRefused(DAMAGED)
 
 
 def unescape(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -23,7 +22,7 @@ from leads.imports.services import TASK
 from leads.imports.turns import Overtaken, Turn
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import forget_history, has_many_entries
-from leads.privacy.imports import Position, cancel_unread_imports, forget_imported_rows, has_many_candidates
+from leads.privacy.imports import cancel_unread_imports, forget_imported_rows, has_many_candidates
 from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import forget_views
@@ -127,25 +126,23 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
     lead = Lead.objects.of(erasure.organization).get(pk=erasure.lead_id)
     lead.organization = erasure.organization
     # The organization's imports don't work meanwhile, so what has been compared stays compared.
-    for position in forget_imported_rows(lead, Position(**erasure.position) if erasure.position else None, turn):
-        store_progress(erasure, turn, position=asdict(position))
+    for position in forget_imported_rows(lead, erasure.position, turn):
+        store_progress(erasure, turn, position=position)
         if turn.is_over:
-            return None
+            return
     for model, ids in reversed(find_rows(lead).items()):
         for some in batches(ids, BATCH):
             counts = forget_traces(lead, model, some, turn)
-            # What earlier turns have erased is found again, and costs little.
-            if counts and turn.is_over:
-                return store_progress(erasure, turn, counts=dict(Counter(erasure.counts) + counts))
+            has_traces = bool(counts) and turn.is_over
             # The lead and its merges stay until the end, because all other rows are found through them.
-            changed = apply_rule(model, some) if model not in (Lead, LeadMerge) else 0
-            # Rows that stay are counted at the end.
-            counts[str(model._meta.verbose_name_plural)] += changed if load_rules()[model].is_deleted else 0
+            changed = 0 if has_traces or model in (Lead, LeadMerge) else apply_rule(model, some)
+            if load_rules()[model].is_deleted:  # rows that stay are counted at the end
+                counts[str(model._meta.verbose_name_plural)] += changed
             store_progress(erasure, turn, counts=dict(Counter(erasure.counts) + counts))
-            if changed and turn.is_over:
-                return None
+            # What earlier turns have erased is found again, and costs little.
+            if has_traces or (changed and turn.is_over):
+                return
     finish(erasure)
-    return None
 
 
 def store_progress(erasure: Erasure, turn: Turn, **columns: object) -> None:
@@ -158,41 +155,16 @@ def store_progress(erasure: Erasure, turn: Turn, **columns: object) -> None:
 
 @atomic_with_retry
 def finish(erasure: Erasure) -> None:
-    """Erase what is left of the lead, in one transaction. Locks the request and the lead.
+    """Erase what is left of the lead; record `lead.erased` and an entry in the security log, in one transaction.
 
-    Imported rows were compared before: a transaction that lasts holds up the events of all organizations.
+    Locks the request, the lead and the rows that stay. Imported rows were compared before: a transaction that lasts
+    holds up the events of all organizations.
     """
-    rows = Erasure.objects.of(erasure.organization).select_for_update().filter(pk=erasure.pk, finished_at=None)
-    stored: Erasure | None = rows.first()
-    if stored is None:
+    organization = erasure.organization
+    if not Erasure.objects.of(organization).select_for_update().filter(pk=erasure.pk, finished_at=None):
         return
-    actor = Actor(ActorKind(stored.actor_kind), stored.actor_id, stored.actor_name)
-    erase_rows(organization=erasure.organization, actor=actor, lead_id=stored.lead_id, counts=stored.counts)
-    erasure.finished_at = stored.finished_at = now()
-    stored.save(update_fields=["finished_at"])
-
-
-@atomic_with_retry
-def erase_lead(*, organization: Organization, actor: Actor, lead_id: UUID) -> None:
-    """Erase a lead in one transaction, for scripts: it may take long. Raises ValidationFailed if there is none."""
-    lead: Lead | None = Lead.objects.of(organization).filter(pk=lead_id).first()
-    if lead:
-        lead.organization = organization
-        list(forget_imported_rows(lead))
-    erase_rows(organization=organization, actor=actor, lead_id=lead_id, counts={})
-
-
-@atomic_with_retry
-def erase_rows(*, organization: Organization, actor: Actor, lead_id: UUID, counts: dict[str, int]) -> None:
-    """Erase what refers to the lead and the lead itself; record `lead.erased` and an entry in the security log.
-
-    `counts` is how many rows earlier transactions have erased, by kind. Locks the lead and the rows that stay. Raises
-    ValidationFailed if the organization has no such lead.
-    """
     # Unlike other changes this locks the key, too: rows that refer to the lead are added before or after, never during.
-    lead: Lead | None = Lead.objects.of(organization).select_for_update().filter(pk=lead_id).first()
-    if lead is None:
-        raise ValidationFailed({"lead_id": ["is not known in the organization"]})
+    lead = Lead.objects.of(organization).select_for_update().get(pk=erasure.lead_id)
     lead.organization = organization
     forget_views(lead)
     cancel_unread_imports(organization)
@@ -204,15 +176,18 @@ def erase_rows(*, organization: Organization, actor: Actor, lead_id: UUID, count
         for some in batches(ids, BATCH):
             apply_rule(model, some)
             total.update(forget_traces(lead, model, some))
-    total.update(counts)
+    total.update(erasure.counts)
+    actor = Actor(ActorKind(erasure.actor_kind), erasure.actor_id, erasure.actor_name)
     record_event(ERASED, lead, actor=actor)
     details = ", ".join(f"{count} {name}" for name, count in total.items() if count)
     record_security_event(
         SecurityEventKind.LEAD_ERASED,
         organization=organization,
         actor=User.objects.filter(pk=actor.id).first() if actor.kind == ActorKind.STAFF else None,
-        details=f"Lead {lead_id}: {details}".rstrip(": "),
+        details=f"Lead {lead.pk}: {details}".rstrip(": "),
     )
+    erasure.finished_at = now()
+    erasure.save(update_fields=["finished_at"])
 
 
 def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID], turn: Turn | None = None) -> Counter[str]:
@@ -232,10 +207,8 @@ def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID], turn: Turn |
     for name, step in steps.items():
         while count := step():
             counts[name] += count
-            if turn:
-                turn.extend()
-                if turn.is_over:
-                    break
+            if turn and turn.keep():
+                break
     del counts["history"]
     return counts
 

@@ -66,7 +66,7 @@ def write_list(file: IO[bytes], name: str, rows: Iterable[dict[str, Any]]) -> No
 def order_of(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> list[tuple[Any, UUID, int]]:
     size = RawSQL(f'octet_length("{rows.model._meta.db_table}"::text)', (), IntegerField())  # noqa: S611  our own name
     found: list[tuple[Any, UUID, int]] = []
-    for some in batches(values):
+    for some in batches(values, 1000):
         some_rows = rows.filter(**{f"{column}__in": some}).order_by()
         found += some_rows.annotate(text_size=size).values_list("created_at", "pk", "text_size")
     return sorted(found)

@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from hashlib import blake2b
+from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -30,6 +30,7 @@ from leads.models import Lead
 from leads.privacy.history import forget_history
 from leads.privacy.identities import identity_of
 from leads.privacy.rules import batches, find_rows
+from leads.search import is_any_of
 from organizations.isolation import TenantModel, bypass_rls
 from organizations.models import Organization
 
@@ -54,8 +55,8 @@ class Mentions:
     # E-mails and names are compared as whole words, and references only with the columns read as such, so that rows of
     # others stay.
 
-    def __init__(self, lead: Lead, after_batch: Callable[[], object] | None = None) -> None:
-        identity = identity_of(lead)
+    def __init__(self, lead: Lead) -> None:
+        identity = self.identity = identity_of(lead)
         self.organization_id = lead.organization_id
         self.emails = sorted({fold(form) for email in identity.emails for form in spellings(email)})
         emails = "|".join(map(re.escape, self.emails))
@@ -65,7 +66,7 @@ class Mentions:
         pairs = [tuple(" ".join(find_words(fold(name))) for name in names) for names in identity.names]
         self.names = sorted({(first, last) for first, last in pairs if first and last})
         self.phrases = {tuple(f"{one} {other}".split()) for pair in self.names for one, other in (pair, pair[::-1])}
-        self.references = find_references(lead, after_batch)
+        self.references = find_references(lead)
 
     @property
     def key(self) -> str:
@@ -109,13 +110,13 @@ class Mentions:
         # An export guards a text against being a formula with an apostrophe; IDs may be in upper case.
         return any(not self.references.isdisjoint({text, text.removeprefix("'"), text.lower()}) for text in named)
 
-    def are_in_row(self, row: ImportRow, mapping: Sequence[str]) -> bool:
+    def are_in_row(self, row: ImportRow) -> bool:
         # A row with an e-mail is about the person who has it: that another lead has the same name doesn't count, unless
         # the row was refused.
         texts = [*row.cells, row.details]
         is_by_name = row.verdict == Verdict.REFUSED or not any("@" in cell for cell in row.cells)
         is_named = is_by_name and self.are_named_in(row.cells)
-        return is_named or self.are_in(texts) or self.are_in_references(row.cells, mapping)
+        return is_named or self.are_in(texts) or self.are_in_references(row.cells, row.file_import.mapping)
 
     def are_in_header(self, file_import: Import) -> bool:
         # A header with an e-mail is a row of the file.
@@ -138,17 +139,14 @@ class Mentions:
         )
 
 
-def find_references(lead: Lead, after_batch: Callable[[], object] | None) -> Set[str]:
+def find_references(lead: Lead) -> Set[str]:
     """Return the lead's IDs and references, the oldest first; none if no rows of appointments are stored."""
     found: list[tuple[UUID, str | None]] = []
-    if not ImportRow.objects.of(lead.organization).filter(file_import__kind=ImportKind.APPOINTMENTS).exists():
-        return dict[str, None]().keys()
-    for model, ids in find_rows(lead).items():
-        if any(field.name == "external_reference" for field in model._meta.concrete_fields):
-            for some in batches(ids):
-                found += model._base_manager.filter(pk__in=some).values_list("pk", "external_reference")
-                if after_batch:
-                    after_batch()
+    if ImportRow.objects.of(lead.organization).filter(file_import__kind=ImportKind.APPOINTMENTS).exists():
+        for model, ids in find_rows(lead).items():
+            if any(field.name == "external_reference" for field in model._meta.concrete_fields):
+                rows = model._base_manager.filter(is_any_of("pk", ids))
+                found += rows.values_list("pk", "external_reference")
     return dict.fromkeys(str(value) for pair in sorted(found, key=str) for value in pair if value).keys()
 
 
@@ -182,59 +180,51 @@ def find_candidates(
         return [id for (id,) in cursor.fetchall()]
 
 
-@dataclass
-class Position:
-    """How far the imports and rows have been compared: the number of the condition, and the last id."""
-
-    key: str = ""
-    step: int = 0
-    after: str = ""
-    restarts: int = 0
-    is_end: bool = False
-
-
-def forget_imported_rows(lead: Lead, position: Position | None = None, turn: Turn | None = None) -> Iterator[Position]:
+def forget_imported_rows(
+    lead: Lead, position: Mapping[str, Any] | None = None, turn: Turn | None = None
+) -> Iterator[Mapping[str, Any]]:
     """Delete the imported rows that mention the lead, and empty the headers and file names that do, in batches.
 
     Cancels imports whose file has not been read yet, because it may mention the lead, too. Each batch is a transaction,
-    after which the position is yielded. Continues after `position`; if the lead has got other values since, starts
-    again, but not for ever.
+    after which its position is yielded: the number of the condition, the last id, or that it is the end. Continues
+    after `position`; if the lead has got other values since, starts again, but not for ever.
     """
     cancel_unread_imports(lead.organization)
-    if position and position.is_end:
+    if position and position["is_end"]:
         return
-    mentions = Mentions(lead, turn.extend if turn else None)
+    mentions = Mentions(lead)
     if turn:
         turn.restart()  # so that there is time for some steps, however long this has taken
     conditions = mentions.conditions()
     steps = [(model, forget, condition) for model, forget in FORGET.items() for condition in conditions]
-    start = position or Position(mentions.key)
-    if start.key != mentions.key and start.restarts < MAX_RESTARTS:
-        start = Position(mentions.key, restarts=start.restarts + 1)
+    beginning: dict[str, Any] = {"key": mentions.key, "step": 0, "after": "", "restarts": 0, "is_end": False}
+    start = position or beginning
+    if start["key"] != mentions.key and start["restarts"] < MAX_RESTARTS:
+        start = beginning | {"restarts": start["restarts"] + 1}
     # The references' conditions come last for rows, and new ones shift those for imports, which are few.
-    for step, (model, forget, condition) in enumerate(steps[start.step :], start.step):
-        after = UUID(start.after) if start.after and step == start.step else None
+    for step, (model, forget, condition) in enumerate(steps[start["step"] :], start["step"]):
+        after = UUID(start["after"]) if start["after"] and step == start["step"] else None
         while page := find_candidates(lead, model, condition, PAGE, after=after):
             for ids in batches(page, BATCH):
                 forget(lead, mentions, ids)
-                yield replace(start, step=step, after=str(ids[-1]))
+                yield {**start, "step": step, "after": str(ids[-1])}
             after = page[-1]
         # Also without candidates: a lead can have thousands of references.
-        yield replace(start, step=step + 1, after="")
+        yield {**start, "step": step + 1, "after": ""}
     forget_columns(lead, mentions)
-    yield replace(start, is_end=True)
+    yield {**start, "is_end": True}
 
 
 def cancel_unread_imports(organization: Organization) -> None:
-    for unread in Import.objects.of(organization).filter(state=ImportState.READING):
+    for unread in Import.objects.of(organization).filter(state=ImportState.READING).defer("file"):
         cancel_import(file_import=unread, reason=CANCELED)
 
 
 @transaction.atomic
 def forget_rows(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
-    rows = ImportRow.objects.of(lead.organization).filter(pk__in=ids).defer("terms")
-    mappings = dict(Import.objects.of(lead.organization).filter(rows__in=ids).values_list("pk", "mapping"))
-    about = [row for row in rows if mentions.are_in_row(row, mappings[row.file_import_id])]
+    rows = ImportRow.objects.of(lead.organization).filter(pk__in=ids)
+    stored = rows.select_related("file_import").defer("terms", "file_import__file")
+    about = [row for row in stored if mentions.are_in_row(row)]
     for import_id, count in sorted(Counter(row.file_import_id for row in about).items(), key=str):
         Import.objects.of(lead.organization).filter(pk=import_id).update(erased=F("erased") + count)
     rows.filter(pk__in=[row.pk for row in about]).delete()
@@ -242,10 +232,10 @@ def forget_rows(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
 
 def forget_columns(lead: Lead, mentions: Mentions) -> None:
     # The first row of a file without a header counts as the header, so a column can have one of the lead's names.
-    names = {normalize(text) for pair in identity_of(lead).names for text in pair} - {""}
+    names = {normalize(text) for pair in mentions.identity.names for text in pair} - {""}
     columns = ImportColumn.objects.of(lead.organization)  # some thousand at most
-    rows = columns.only("name")
-    columns.filter(pk__in=[row.pk for row in rows if row.name in names or mentions.are_in_column(row.name)]).delete()
+    found = [row.pk for row in columns if fold(row.name) in names or mentions.are_in_column(row.name)]
+    columns.filter(pk__in=found).delete()
 
 
 @transaction.atomic

@@ -11,11 +11,11 @@ from django.db.models.functions import Cast, Concat
 from django.utils.module_loading import autodiscover_modules
 
 from leads.models import Lead, LeadChange, LeadMerge, LeadNote, LeadStatusChange, PossibleDuplicate
+from leads.search import is_any_of
 
 AnyModel: TypeAlias = type[Any]
 Rows: TypeAlias = dict[AnyModel, list[UUID]]
 T = TypeVar("T")
-AT_A_TIME = 1000  # ids in a statement
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def relations_to(model: AnyModel) -> list[ForeignObjectRel]:
     ]
 
 
-def batches(items: Sequence[T], size: int = AT_A_TIME) -> Iterator[list[T]]:
+def batches(items: Sequence[T], size: int) -> Iterator[list[T]]:
     for start in range(0, len(items), size):
         yield list(items[start : start + size])
 
@@ -73,16 +73,13 @@ def find_rows(lead: Lead, *, lock: bool = False, limit: int | None = None) -> Ro
         model, ids = waiting.pop(0)
         for relation in relations_to(model):
             child: AnyModel = relation.related_model
-            is_kept = not rules[child].is_deleted
             known = set(found.get(child, []))
-            new: list[UUID] = []
-            for some in batches(ids):
-                rows = child._base_manager.filter(**{f"{relation.field.name}__in": some})
-                rows = rows.order_by() if limit else rows.order_by("pk")
-                if lock and is_kept:
-                    rows = rows.select_for_update()
-                pks = rows.values_list("pk", flat=True)[: limit + 1 if limit else None]
-                new += [pk for pk in pks if pk not in known]
+            rows = child._base_manager.filter(is_any_of(relation.field.attname, ids))
+            rows = rows.order_by() if limit else rows.order_by("pk")
+            if lock and not rules[child].is_deleted:
+                rows = rows.select_for_update()
+            pks = rows.values_list("pk", flat=True)[: limit + 1 if limit else None]
+            new = [pk for pk in pks if pk not in known]
             if new:
                 found[child] = [*found.get(child, []), *new]
                 waiting.append((child, new))

@@ -47,5 +47,3 @@ and `composite_foreign_keys`; a test fails without them. docs/decisions/0004 has
 
 from organizations.isolation.row_level_security import bypass_rls
 from organizations.isolation.tenancy import TenantModel, TenantQuerySet, UnscopedQuery, tenant_manager
-
-__all__ = ["TenantModel", "TenantQuerySet", "UnscopedQuery", "bypass_rls", "tenant_manager"]

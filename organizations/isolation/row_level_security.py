@@ -16,6 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Func, TextField
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
+from django.http import HttpRequest, HttpResponse
 from psycopg.pq import TransactionStatus
 
 from foundation.db.compiled import CompiledQuery, CompiledStatement, Param, Row
@@ -145,6 +146,23 @@ def scope_wrapper() -> ScopeWrapper:
     return wrapper
 
 
+class TenantScopeMiddleware:
+    """Sets the scope `NO_TENANT` until the organization is known. Comes before all that use the database."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        scope_wrapper()  # Django may have made a new connection object for this thread since the last request
+        # The admin's statements time out sooner, so that no page keeps a thread and a database process for long.
+        # Set directly: `set_scope` has no effect before a request has a scope.
+        token = current_scope.set(NO_TENANT_IN_ADMIN if request.path_info.startswith("/admin/") else NO_TENANT)
+        try:
+            return self.get_response(request)
+        finally:
+            current_scope.reset(token)
+
+
 class ApiKeyLookup(CompiledQuery[Row]):
     """A query for an API key that also switches to the scope of the key's organization, in the same statement.
 
@@ -172,15 +190,14 @@ class ApiKeyLookup(CompiledQuery[Row]):
         return key
 
 
-def set_scope_annotations(organization: str) -> dict[str, Combinable]:
-    """Return annotations that let a query set the scope to the row's organization, named by this column."""
+def set_config(name: str, value: str, *expressions: Combinable) -> Func:
+    return Func(*expressions, template=f"set_config('{name}', {value}, {IS_LOCAL})", output_field=TextField())
 
-    def set_config(name: str, value: str, *expressions: Combinable) -> Func:
-        return Func(*expressions, template=f"set_config('{name}', {value}, {IS_LOCAL})", output_field=TextField())
 
-    return {
-        "scope_role": set_config("role", ROLE_NAMES[TENANT]),
-        "scope_organization": set_config(SETTING, "%(expressions)s", Cast(F(organization), TextField())),
-        # A page of the admin may have used the connection before, with a shorter time-out.
-        "scope_timeout": set_config("statement_timeout", f"'{settings.STATEMENT_SECONDS}s'"),
-    }
+# Annotations that let a query of a tenant model set the scope to the row's organization.
+SET_SCOPE_ANNOTATIONS = {
+    "scope_role": set_config("role", ROLE_NAMES[TENANT]),
+    "scope_organization": set_config(SETTING, "%(expressions)s", Cast(F("organization_id"), TextField())),
+    # A page of the admin may have used the connection before, with a shorter time-out.
+    "scope_timeout": set_config("statement_timeout", f"'{settings.STATEMENT_SECONDS}s'"),
+}

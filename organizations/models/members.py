@@ -1,10 +1,10 @@
-"""Members of organizations, and invitations to become one."""
+"""Members of organizations, invitations to become one, and saved views of the admin's lists."""
 
 from typing import Any, ClassVar, Self
 
 from django.db import models
-from django.db.models import Q, UniqueConstraint
-from django.db.models.functions import Lower
+from django.db.models import Q, UniqueConstraint, Value
+from django.db.models.functions import Coalesce, Concat, Lower, NullIf, Trim
 
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from foundation.outbox import Job, State
@@ -47,6 +47,15 @@ class Membership(TenantModel):
 # The members that bookings, opt-ins, imports and forms can name as host, setter or triager. A viewer could do nothing
 # with the row.
 CAN_BE_ASSIGNED = Q(user__is_active=True) & (Q(is_active=True) | Q(is_unconfirmed=True)) & ~Q(role=MemberRole.VIEWER)
+
+
+IS_ACTIVE_MEMBER = Q(is_active=True, user__is_active=True)
+# As `User.get_full_name`.
+MEMBER_NAME = Coalesce(
+    NullIf(Trim(Concat("user__first_name", Value(" "), "user__last_name")), Value("")),
+    "user__email",
+    output_field=models.CharField(),
+)
 
 
 class InvitationQuerySet(EmailQuerySet, TenantQuerySet):  # type: ignore[override]  # of as_manager's type
@@ -107,3 +116,25 @@ class Invitation(TenantModel, Job):
         if self.expires_at <= (self.withdrawn_at or now()):
             return "Expired"
         return "Withdrawn" if self.withdrawn_at else "Open"
+
+
+class SavedView(TenantModel):
+    """A named address of the list of the model labelled `page`, such as `leads.lead`. Without an owner it is shared."""
+
+    owner = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", db_index=False)
+    page = models.CharField(max_length=60)
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=2000)
+
+    class Meta(TenantModel.Meta):
+        ordering = ["name"]
+        constraints = [
+            UniqueConstraint(
+                fields=["organization", "page", "owner", "name"],
+                nulls_distinct=False,
+                name="one_saved_view_per_name",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -39,7 +39,6 @@ def start() -> None:
         include_source_context=False,
         max_request_body_size="never",
         max_breadcrumbs=0,
-        before_breadcrumb=lambda breadcrumb, hint: None,
         auto_session_tracking=False,
         send_client_reports=False,
     )

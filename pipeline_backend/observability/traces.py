@@ -13,7 +13,7 @@ from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
 from opentelemetry.instrumentation.redis import RedisInstrumentor
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace import SpanContext, SpanKind, Status
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -35,7 +35,7 @@ STATEMENTS = {"db.statement", "db.query.text"}
 # Values are parameters, so a literal is a constant of the code. Left out all the same, in case one ever isn't.
 LITERAL = re.compile(r"'(?:[^']|'')*'")
 # The outer ones give every response its request id and security headers, also if tracing fails.
-FIRST_TRACED = "organizations.middleware.TenantScopeMiddleware"
+FIRST_TRACED = "organizations.isolation.row_level_security.TenantScopeMiddleware"
 
 
 def start() -> None:
@@ -45,7 +45,7 @@ def start() -> None:
         "service.version": settings.VERSION,
     }
     provider = TracerProvider(resource=Resource.create(service))
-    provider.add_span_processor(BatchSpanProcessor(AllowListExporter(OTLPSpanExporter())))
+    provider.add_span_processor(BatchSpanProcessor(AllowListExporter()))
     trace.set_tracer_provider(provider)
     # Without baggage, which clients could fill with anything.
     propagate.set_global_textmap(TraceContextTextMapPropagator())
@@ -54,21 +54,15 @@ def start() -> None:
         instrumentor.instrument()
 
 
-class AllowListExporter(SpanExporter):
+class AllowListExporter(OTLPSpanExporter):
     """Passes on what may leave: names, times, and the attributes in ATTRIBUTES.
 
     Statements and commands outside of a request or task are left out: those of the dispatcher and of Celery's polling.
     """
 
-    def __init__(self, exporter: SpanExporter) -> None:
-        self.exporter = exporter
-
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         allowed = [reduce_span(span) for span in spans if span.parent or span.kind is not SpanKind.CLIENT]
-        return self.exporter.export(allowed) if allowed else SpanExportResult.SUCCESS
-
-    def shutdown(self) -> None:
-        self.exporter.shutdown()
+        return super().export(allowed) if allowed else SpanExportResult.SUCCESS
 
 
 def reduce_span(span: ReadableSpan) -> ReadableSpan:

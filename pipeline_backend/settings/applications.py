@@ -32,11 +32,11 @@ INSTALLED_APPS = [
 ]
 # The first four also cover errors of the rest. Four are subclasses that API requests skip (`web/middleware.py`).
 MIDDLEWARE = [
-    "pipeline_backend.web.metrics.MetricsMiddleware",
+    "pipeline_backend.web.metrics.request_metrics",
     "foundation.api.request_id.RequestIdMiddleware",
-    "pipeline_backend.web.logs.RequestLogMiddleware",
-    "pipeline_backend.web.middleware.SecurityHeadersMiddleware",
-    "organizations.middleware.TenantScopeMiddleware",
+    "pipeline_backend.web.logs.request_log",
+    "pipeline_backend.web.middleware.security_headers",
+    "organizations.isolation.row_level_security.TenantScopeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "pipeline_backend.web.middleware.StaticFilesMiddleware",
     "pipeline_backend.web.middleware.CompressionMiddleware",  # after static files, which are compressed already
@@ -45,7 +45,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "pipeline_backend.web.middleware.AuthMiddleware",
     "accounts.middleware.StaffMiddleware",
-    "pipeline_backend.web.middleware.AdminTimezoneMiddleware",
+    "pipeline_backend.web.middleware.admin_time_zone",
     "pipeline_backend.web.middleware.MessageMiddleware",
     "pipeline_backend.web.page_requests.PageRequestMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -2,7 +2,7 @@
 
 from pipeline_backend.env import MAX_DAYS, read_bool, read_int, read_networks, read_text, read_url
 
-WEBHOOKS_ALLOW_PRIVATE = read_bool("WEBHOOKS_ALLOW_PRIVATE", default=False)
+WEBHOOKS_ALLOW_PRIVATE = read_bool("WEBHOOKS_ALLOW_PRIVATE")
 WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")
 WEBHOOKS_PROXY = read_text("WEBHOOKS_PROXY", "") and read_url("WEBHOOKS_PROXY", "http://user:password@proxy:3128")
 # Twice the API's default rate limit: a booking can cause two events, and one endpoint must be able to receive both.

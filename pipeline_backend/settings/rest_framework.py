@@ -1,6 +1,8 @@
 """Django REST framework, and drf-spectacular for the OpenAPI document."""
 
-from pipeline_backend.settings.instance import ROOT, VERSION
+from pipeline_backend.settings.instance import BASE_URL, ROOT, VERSION
+
+REPOSITORY = "https://github.com/pipeline-backend/pipeline-backend"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["organizations.authentication.ApiKeyAuthentication"],
@@ -16,6 +18,22 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Pipeline Backend",
     "DESCRIPTION": (ROOT / "foundation" / "api" / "introduction.md").read_text(),
     "VERSION": VERSION,
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    "CONTACT": {"name": "Pipeline Backend", "url": f"{REPOSITORY}/issues"},
+    "EXTERNAL_DOCS": {"description": "The guides", "url": f"{REPOSITORY}/tree/main/docs"},
+    "SERVERS": [{"url": BASE_URL}],
+    "TAGS": [
+        {"name": "Appointments", "description": "Booked calls with leads."},
+        {"name": "Opt-ins", "description": "Submissions of forms."},
+        {"name": "Leads", "description": "The people whom the organization sells to."},
+        {"name": "Sales statuses", "description": "The statuses of leads, and the outcomes of appointments."},
+        {"name": "Look-ups", "description": "The key itself, and what requests and objects refer to by id or name."},
+        {"name": "Events", "description": "Everything that happened, in order."},
+        {
+            "name": "Webhooks",
+            "description": "The requests that the service sends to your endpoints, one for each event.",
+        },
+    ],
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
@@ -26,5 +44,5 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"persistAuthorization": True, "displayRequestDuration": True},
-    "POSTPROCESSING_HOOKS": ["foundation.api.openapi.complete_responses", "webhooks.openapi.add_webhooks"],
+    "POSTPROCESSING_HOOKS": ["webhooks.openapi.add_webhooks", "foundation.api.openapi.complete_operations"],
 }

@@ -7,14 +7,12 @@ UNFOLD = {
     "SITE_HEADER": "Pipeline Backend",
     "SITE_SUBHEADER": "staff.menu.subheader",
     "SITE_SYMBOL": "filter_alt",
-    "SITE_FAVICONS": [
-        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}
-    ],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("staff/icon.svg")}],
     "STYLES": [
-        lambda request: static("pipeline_backend/admin.css"),
-        lambda request: static("pipeline_backend/search.css"),
+        lambda request: static("staff/admin.css"),
+        lambda request: static("staff/search.css"),
     ],
-    "SCRIPTS": [lambda request: static("pipeline_backend/admin.js")],
+    "SCRIPTS": [lambda request: static("staff/admin.js")],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "staff.home.home",

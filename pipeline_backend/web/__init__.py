@@ -6,7 +6,7 @@
    `middleware` has subclasses of Django's that skip `/api/`.
 3. Every error has the form that its reader expects: JSON below `/api/`, a page elsewhere. If the database is the cause,
    the status is 503 with `Retry-After`, and the error page makes no query (`error_handlers`).
-4. Pages load scripts, styles and images from this host only (`middleware.SecurityHeadersMiddleware`).
+4. Pages load scripts, styles and images from this host only (`middleware.security_headers`).
 5. Health checks name no tenant, and a busy or missing worker doesn't take the web servers out of rotation (`health`).
 6. Error reports and the log lines of requests contain no secrets and no personal data (`error_handlers`, `logs`).
 

@@ -14,8 +14,6 @@ from granian.cli import cli
 
 from foundation.metrics.shared import shared_folder
 
-APPLICATION = "pipeline_backend.web.rsgi:server"
-BACKLOG = 8192  # connections that wait to be accepted; the kernel's net.core.somaxconn may be lower
 MAX_CONNECTIONS = 4096  # of each worker process; more than these wait in the backlog
 OTHER_FILES = 512  # that a worker process needs besides: for code, the database, Redis and logs
 MIN_CONNECTIONS = 128
@@ -24,22 +22,25 @@ MIN_CONNECTIONS = 128
 def command(arguments: Sequence[str], connections: int) -> list[str]:
     """Return granian's arguments: ours, then the given ones, which win. `--application` names another application."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--application", default=APPLICATION)
+    parser.add_argument("--application", default="pipeline_backend.web.rsgi:server")
     ours, granians = parser.parse_known_args(arguments)
-    options = {
-        "interface": "rsgi",
-        "http": "1",
-        "workers": "2",
-        "workers-kill-timeout": "30",
-        "backlog": str(BACKLOG),
-        "backpressure": str(connections),
+    return [
+        "--interface=rsgi",
+        "--http=1",
+        "--no-ws",
+        "--workers=2",
+        "--workers-kill-timeout=30",
+        "--respawn-failed-workers",
+        # Connections that wait to be accepted. The kernel's net.core.somaxconn may be lower.
+        "--backlog=8192",
+        f"--backpressure={connections}",
         # Milliseconds. They also run while a connection is idle: before its first request and between two of them.
-        "http1-header-read-timeout": "5000",
+        "--http1-header-read-timeout=5000",
         # Bytes, for the head of a request (the address and a few headers of 8 KiB) and for each part of its body.
-        "http1-buffer-size": str(32 * 1024),
-    }
-    pairs = [text for name, value in options.items() for text in (f"--{name}", value)]
-    return [*pairs, "--no-ws", "--respawn-failed-workers", *granians, ours.application]
+        "--http1-buffer-size=32768",
+        *granians,
+        ours.application,
+    ]
 
 
 def allow_open_files() -> int:

@@ -42,17 +42,14 @@ class TextFormatter(logging.Formatter):
         )
 
 
-class RequestLogMiddleware:
-    """Logs each request when its response is there; a streamed response may still be running then."""
+def request_log(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware that logs each request when its response is there; a streamed one may still be running then."""
+    if not logger.isEnabledFor(logging.INFO):
+        raise MiddlewareNotUsed
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        if not logger.isEnabledFor(logging.INFO):
-            raise MiddlewareNotUsed
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+    def log_request(request: HttpRequest) -> HttpResponse:
         started = time.monotonic()
-        response = self.get_response(request)
+        response = get_response(request)
         # Django REST framework sets `auth`; the auth of a key that is known to be rate limited has no organization.
         organization = getattr(getattr(request, "auth", None), "organization", None)
         fields = {
@@ -64,3 +61,5 @@ class RequestLogMiddleware:
         }
         logger.info("request", extra={"fields": fields})
         return response
+
+    return log_request

@@ -20,6 +20,8 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from foundation.db.timestamps import get_zone
 
+Handler = Callable[[HttpRequest], HttpResponse]
+
 # Also /api, /API/ and //api/, because a client that has a path slightly wrong reads JSON and no pages.
 API_PATH = re.compile("^/*[aA][pP][iI]")
 
@@ -100,12 +102,9 @@ class MessageMiddleware(SkipApi, messages.MessageMiddleware):
     """Stores messages that the next page shows."""
 
 
-class SecurityHeadersMiddleware:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+def security_headers(get_response: Handler) -> Handler:
+    def set_headers(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
         path = request.path_info
         policies = (policy for prefix, policy in POLICIES.items() if path.startswith(prefix))
         response["Content-Security-Policy"] = CSP_PAGE if path == "/" else next(policies, CSP_NONE)
@@ -119,13 +118,14 @@ class SecurityHeadersMiddleware:
             patch_vary_headers(response, ["x-api-key"])
         return response
 
+    return set_headers
 
-class AdminTimezoneMiddleware:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
+def admin_time_zone(get_response: Handler) -> Handler:
+    def use_time_zone(request: HttpRequest) -> HttpResponse:
         if not request.path_info.startswith("/admin/") or not request.user.is_authenticated:
-            return self.get_response(request)
+            return get_response(request)
         with timezone.override(get_zone(request.user.time_zone)):
-            return self.get_response(request)
+            return get_response(request)
+
+    return use_time_zone

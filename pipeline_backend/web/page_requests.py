@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, SuspiciousOperation
@@ -35,13 +34,15 @@ class PageRequestMiddleware:
         if API_PATH.match(request.path_info):
             return self.get_response(request)
         is_counted = request.path_info.startswith("/admin/") and request.user.is_authenticated
-        user_id = str(request.user.pk) if is_counted else None
-        if user_id:
-            usage = count_request(request, user_id)
-            if usage.exceeded:
-                LIMITS_EXCEEDED.labels("admin").inc()
-                text = "You have sent more requests in a minute than are allowed. Wait a minute, then try again."
-                return refusal(429, "Too many requests", text, retry_after=usage.reset_after)
+        user_id = str(request.user.pk) if is_counted else ""
+
+        def count() -> Usage:
+            return hit(request, group="admin", key=user_id, limit=settings.ADMIN_REQUESTS_PER_MINUTE)
+
+        if is_counted and (usage := count()).exceeded:
+            LIMITS_EXCEEDED.labels("admin").inc()
+            text = "You have sent more requests in a minute than are allowed. Wait a minute, then try again."
+            return refusal(429, "Too many requests", text, retry_after=usage.reset_after)
         if has_nul(request):
             return bad_request()
         try:
@@ -50,12 +51,10 @@ class PageRequestMiddleware:
             return refusal(400, "This form is not valid", "Nothing was saved. Go back and reload the page.")
         started = time.monotonic()
         response = self.get_response(request)
-        if user_id:
-            count_again = partial(count_request, request, user_id)
-            if isinstance(response, StreamingHttpResponse):
-                response.streaming_content = count_stream(response.streaming_content, started, count_again)
-            else:
-                count_slow_seconds(started, count_again)
+        if is_counted and isinstance(response, StreamingHttpResponse):
+            response.streaming_content = count_stream(response.streaming_content, started, count)
+        elif is_counted:
+            count_slow_seconds(started, count)
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
@@ -75,16 +74,12 @@ class PageRequestMiddleware:
         return None
 
 
-def count_request(request: HttpRequest, user_id: str) -> Usage:
-    return hit(request, group="admin", key=user_id, limit=settings.ADMIN_REQUESTS_PER_MINUTE)
-
-
-def count_stream(chunks: Iterable[bytes], started: float, count_again: Callable[[], Usage]) -> Iterator[bytes]:
+def count_stream(chunks: Iterable[bytes], started: float, count: Callable[[], Usage]) -> Iterator[bytes]:
     """Yield the chunks of an export; its seconds count when it ends, also if the client goes away before."""
     try:
         yield from chunks
     finally:
-        count_slow_seconds(started, count_again)
+        count_slow_seconds(started, count)
 
 
 def has_nul(request: HttpRequest) -> bool:

@@ -1,6 +1,8 @@
 """Which request bodies are read, and how many bytes of all of them together (docs/decisions/0005)."""
 
+import asyncio
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from wsgiref.types import WSGIEnvironment
 
@@ -18,44 +20,36 @@ UPLOAD_PATH = "/admin/leads/import/add/"  # the file of an import is larger than
 FORM_FIELDS = 64 * 1024  # beside the file, or of a form for visitors
 SMALL_BODY = 64 * 1024  # almost every request of the API, and every form without a file
 
+EVERYONE, ALL_STRANGERS = "everyone", "strangers"  # the owners that all bodies have, and those of strangers
+
 
 class Share:
-    """Some of the memory for bodies. Strangers have half of it, and each owner of bodies a part."""
+    """Some of the memory for bodies. Strangers have half of it, and each other owner of bodies a part."""
 
     def __init__(self, limit: int, of_owner: int) -> None:
-        self.limit, self.of_owner = limit, of_owner
-        self.total = self.of_strangers = 0
-        self.by_owner: Counter[str] = Counter()
-
-    def add(self, body: "Body", size: int) -> bool:
-        """Count more bytes of the body; return False, and count nothing, if they are too many."""
         # The parts of strangers and of one owner are smaller, so that these can't make us refuse all the others.
-        is_full = self.total + size > self.limit
-        is_full |= body.is_stranger and self.of_strangers + size > self.limit // 2
-        if is_full or not self.has_part(body, size):
-            return False
-        self.count(body, size)
-        return True
+        self.limits = {EVERYONE: limit, ALL_STRANGERS: limit // 2}
+        self.of_owner = of_owner
+        self.sizes: Counter[str] = Counter()  # by owner
 
-    def has_part(self, body: "Body", size: int) -> bool:
-        return all(self.by_owner[name] + size <= min(limit, self.of_owner) for name, limit in body.owners.items())
+    def full_parts(self, body: "Body", size: int) -> set[str]:
+        """Return the owners of the body whose parts have no room for more bytes of it."""
+        limits = {name: min(limit, self.limits.get(name, self.of_owner)) for name, limit in body.owners.items()}
+        return {name for name, limit in limits.items() if self.sizes[name] + size > limit}
 
     def count(self, body: "Body", size: int) -> None:
         """Count these bytes of the body; a negative number removes them."""
-        self.total += size
-        self.of_strangers += size * body.is_stranger
         for name in body.owners:
-            self.by_owner[name] += size
-            if not self.by_owner[name]:
-                del self.by_owner[name]
+            self.sizes[name] += size
+            if not self.sizes[name]:
+                del self.sizes[name]
 
 
-@dataclass
+@dataclass(eq=False)
 class Body:
     """A request's body: its owners with their limits, and the share that counts its bytes."""
 
     owners: dict[str, int]
-    is_stranger: bool
     size: int = 0
     share: Share | None = None
 
@@ -73,26 +67,37 @@ class BodyMemory:
         reserve = settings.BODIES_LIMIT // 8
         self.small = Share(reserve, reserve // 8)
         self.large = Share(settings.BODIES_LIMIT - reserve, settings.BODIES_LIMIT_PER_CLIENT - reserve // 8)
+        self.reading: dict[Body, asyncio.Timeout] = {}  # the bodies that are being read, the oldest first
 
     def reserve(self, body: Body, size: int) -> bool:
-        """Count more bytes of the body; return False, and count nothing, if they are too many."""
-        if body.share is not self.large and body.size + size <= SMALL_BODY and self.small.add(body, size):
-            body.share = self.small
-        else:
-            moved = body.size if body.share is self.small else 0
-            if not self.large.add(body, moved + size):
-                return False
-            self.small.count(body, -moved)
-            body.share = self.large
-        body.size += size
-        return True
+        """Count more bytes of the body; return False, and count nothing, if they are too many.
 
-    def share_without_room(self, body: Body, size: int) -> Share | None:
-        """Return the share in which more bytes of the body, which were refused, have no room because of others."""
-        moved = 0 if body.share is self.large else body.size
-        if self.large.has_part(body, moved + size):
-            return self.large
-        return self.small if body.size + size <= SMALL_BODY and self.small.has_part(body, size) else None
+        If only others leave no room, end strangers' bodies that are still being read. The oldest first: those of a
+        client that stalls, since ordinary ones are read in milliseconds.
+        """
+        while True:
+            shares = list(self.possible_shares(body, size))
+            for share, added in shares:
+                if not share.full_parts(body, added):
+                    total = body.size + size
+                    self.release(body)
+                    share.count(body, total)
+                    body.share, body.size = share, total
+                    return True
+            crowded = [share for share, added in shares if share.full_parts(body, added) <= share.limits.keys()]
+            strangers = [other for other in self.reading if ALL_STRANGERS in other.owners and other is not body]
+            ends = [other for other in strangers if other.share in crowded[-1:] and not self.reading[other].expired()]
+            # Not for nothing: if others have the room, strangers' bodies stay.
+            if sum(other.size for other in ends) < body.size + size:
+                return False
+            self.reading.pop(ends[0]).reschedule(0)  # times out at once
+            self.release(ends[0])
+
+    def possible_shares(self, body: Body, size: int) -> Iterator[tuple[Share, int]]:
+        """Yield each share that may count more bytes of the body, and how many it would have to count."""
+        if body.share is not self.large and body.size + size <= SMALL_BODY:
+            yield self.small, size
+        yield self.large, size + (body.size if body.share is self.small else 0)
 
     def release(self, body: Body) -> None:
         if body.share:
@@ -102,13 +107,12 @@ class BodyMemory:
 
 def body_of(turn: Turn, address: str) -> Body:
     """Return the unread body of a request from this address with this turn."""
-    owners = {f"address {address}": settings.BODIES_LIMIT}
-    if turn.sender not in STRANGERS:
-        owners[turn.group] = settings.BODIES_LIMIT
+    owners = dict.fromkeys((EVERYONE, f"address {address}"), settings.BODIES_LIMIT)
+    owners[ALL_STRANGERS if turn.sender in STRANGERS else turn.group] = settings.BODIES_LIMIT
     # A person may upload one file at a time.
     if turn.sender in (Sender.IDENTIFIED, Sender.FILE) and turn.client != address:
         owners[turn.client] = settings.IMPORT_LIMIT + FORM_FIELDS
-    return Body(owners, turn.sender in STRANGERS)
+    return Body(owners)
 
 
 def announces_body(environ: WSGIEnvironment) -> bool:

@@ -17,8 +17,6 @@ Refusal = tuple[int, Headers, bytes]  # as Granian's response_bytes() takes it
 
 # Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
 FAST_PATHS = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
-# HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
-HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
 
 
 class Request:
@@ -32,8 +30,7 @@ class Request:
         self.credential = digest_of_credential(self.environ, self.path, is_api=self.is_api)
         self.turn = Turn("", "")
         self.status = 0
-        self.body = Body({}, is_stranger=True)  # while nothing of it is counted
-        self.is_given_up = False  # its body made room for another one
+        self.body = Body({})  # while nothing of it is counted
         # The server closes a connection with an unread body, and has to say so (`Connection: close`). Otherwise a proxy
         # sends the next request on it, perhaps of another client, and that request fails.
         self.has_unread_body = announces_body(self.environ)
@@ -73,7 +70,11 @@ def build_environ(scope: Scope) -> WSGIEnvironment:
         # As `x-forwarded-for` and `x_forwarded_for` have the same WSGI name, a client could send the second one through
         # a proxy that sets only the first one.
         if "_" not in name:
-            add_header(environ, name, value)
+            key = name.upper().replace("-", "_")
+            key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
+            # HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
+            separator = "; " if key == "HTTP_COOKIE" else ","
+            environ[key] = f"{environ[key]}{separator}{value}" if environ.get(key) else value
     # No cookie of ours has a backslash. Before 3.11.10 and 3.12.6, Python takes quadratic time for many in one quoted
     # value (CVE-2024-7592). Replaced and not removed, so that the name of another cookie doesn't become that of ours.
     if "HTTP_COOKIE" in environ:
@@ -84,10 +85,3 @@ def build_environ(scope: Scope) -> WSGIEnvironment:
 def to_latin1(text: str) -> str:
     """Return the text as WSGI wants it: each character is one byte of the UTF-8 encoding."""
     return text.encode().decode("latin-1")
-
-
-def add_header(environ: WSGIEnvironment, name: str, value: str) -> None:
-    """Add a header under its WSGI name; values of a repeated header are joined."""
-    key = name.upper().replace("-", "_")
-    key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
-    environ[key] = f"{environ[key]}{HEADER_SEPARATORS.get(key, ',')}{value}" if environ.get(key) else value

@@ -22,58 +22,51 @@ RESPONSE_MEMORY = 1024 * 1024  # a longer response is written to a file
 FILE_SECONDS = 5  # for which such a file is kept for Granian to open it, which takes milliseconds
 
 
-def json_error(message: str) -> bytes:
-    return orjson.dumps({"status": "error", "message": message})
-
-
-NOT_STORED = ("cache-control", "no-store")
-JSON: Headers = [("content-type", "application/json"), NOT_STORED, ("vary", "x-api-key")]
-PLAIN_TEXT: Headers = [("content-type", "text/plain; charset=utf-8"), NOT_STORED]
-RETRY: Headers = [("retry-after", str(RETRY_AFTER_SECONDS))]
-REQUEST_TIMEOUT: Refusal = (408, JSON, json_error("The request body did not arrive in time"))
-TOO_MANY_BODIES: Refusal = (503, JSON + RETRY, json_error(UNAVAILABLE))
-TOO_MANY_PAGES = b"Too many pages are waiting. Reload this one in a few seconds."
-TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
-    turns.Refusal.TOO_MANY_PAGES: (503, PLAIN_TEXT + RETRY, TOO_MANY_PAGES),
-    turns.Refusal.TOO_MANY_REQUESTS: (429, [*JSON, ("retry-after", "1")], json_error("Too many requests at once")),
-}
-TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or network. Wait a minute, then try again."
 # Of one header, or of all with its name. Both of these are parsed in Python, piece by piece. Browsers send fewer than
 # 100 bytes; a boundary has at most 70.
 HEADER_BYTES = {"CONTENT_TYPE": 256, "HTTP_ACCEPT_ENCODING": 512}
 OTHER_HEADER_BYTES = 8192  # browsers cut Referer at 4,096, and nginx refuses longer lines, too
-LONG_HEADER: Refusal = (
-    431,
-    JSON,
-    json_error(
-        "A header is too long: Content-Type may have 256 bytes, Accept-Encoding 512 and every other header 8,192"
-    ),
-)
-LONG_HEADER_OF_PAGE: Refusal = (
-    431,
-    PLAIN_TEXT,
-    b"Your browser has sent a header that is too long. Delete the cookies of this site, then try again.",
-)
-MANY_FILES = "Too many large responses are being sent to you at once. Read them to the end, then try again."
-TOO_MANY_FILES: Refusal = (503, JSON + RETRY, json_error(MANY_FILES))
-TOO_MANY_FILES_OF_PAGES: Refusal = (503, PLAIN_TEXT + RETRY, MANY_FILES.encode())
+LONG_HEADER = "A header is too long: Content-Type may have 256 bytes, Accept-Encoding 512 and every other header 8,192"
+LONG_PAGE_HEADER = "Your browser has sent a header that is too long. Delete the cookies of this site, then try again."
+TOO_MANY_FILES = "Too many large responses are being sent to you at once. Read them to the end, then try again."
+
+
+def refusal(status: int, message: str, *, is_page: bool = False, retry_after: int = 0) -> Refusal:
+    headers = [("cache-control", "no-store")] + ([("retry-after", str(retry_after))] if retry_after else [])
+    if is_page:
+        return status, [*headers, ("content-type", "text/plain; charset=utf-8")], message.encode()
+    body = orjson.dumps({"status": "error", "message": message})
+    return status, [*headers, ("content-type", "application/json"), ("vary", "x-api-key")], body
+
+
+REQUEST_TIMEOUT = refusal(408, "The request body did not arrive in time")
+TOO_MANY_BODIES = refusal(503, UNAVAILABLE, retry_after=RETRY_AFTER_SECONDS)
 
 
 def turn_refusal(reason: turns.Refusal) -> Refusal:
     LIMITS_EXCEEDED.labels(reason.value).inc()
-    return TURN_REFUSALS[reason]
+    if reason is turns.Refusal.TOO_MANY_REQUESTS:
+        return refusal(429, "Too many requests at once", retry_after=1)
+    message = "Too many pages are waiting. Reload this one in a few seconds."
+    return refusal(503, message, is_page=True, retry_after=RETRY_AFTER_SECONDS)
+
+
+def too_many_anonymous_pages(retry_after: int) -> Refusal:
+    LIMITS_EXCEEDED.labels("anonymous-pages").inc()
+    message = "Too many pages were requested from your browser or network. Wait a minute, then try again."
+    return refusal(429, message, is_page=True, retry_after=retry_after)
 
 
 def refuse_long_header(request: Request) -> Refusal | None:
     """Refuse a header that is longer than any client sends it: parsing it could take milliseconds."""
     for key, value in request.environ.items():
         if key.startswith(("HTTP_", "CONTENT_")) and len(value) > HEADER_BYTES.get(key, OTHER_HEADER_BYTES):
-            return LONG_HEADER if request.is_api else LONG_HEADER_OF_PAGE
+            return refusal(431, LONG_HEADER) if request.is_api else refusal(431, LONG_PAGE_HEADER, is_page=True)
     return None
 
 
-def refuse(request: Request, refusal: Refusal) -> None:
-    status, headers, body = refusal
+def send_refusal(request: Request, refused: Refusal) -> None:
+    status, headers, body = refused
     request.protocol.response_bytes(status, headers + request.connection, body)
 
 
@@ -111,9 +104,10 @@ class ResponseFiles:
                 os.close(descriptor)
                 LIMITS_EXCEEDED.labels("large-responses").inc()
                 request.status = 503
-                refuse(request, TOO_MANY_FILES if request.is_api else TOO_MANY_FILES_OF_PAGES)
+                is_page, retry_after = not request.is_api, RETRY_AFTER_SECONDS
+                send_refusal(request, refusal(503, TOO_MANY_FILES, is_page=is_page, retry_after=retry_after))
                 return
-        request.loop.call_soon_threadsafe(request.loop.call_later, FILE_SECONDS, os.close, descriptor)
+        request.loop.call_soon_threadsafe(close_later, request.loop, descriptor)
         request.protocol.response_file(request.status, headers, f"/dev/fd/{descriptor}")
 
     def add(self, descriptor: int, group: str, size: int) -> bool:
@@ -129,6 +123,15 @@ class ResponseFiles:
                 return False
             self.sizes[new] = (group, size)
             return True
+
+
+def close_later(loop: asyncio.AbstractEventLoop, descriptor: int, seconds: int = FILE_SECONDS) -> None:
+    # Second by second: if the process was frozen, Granian still has time to open the file before another one gets its
+    # number. (A named file would stay on the disk, with people's data, when the process is killed.)
+    if seconds:
+        loop.call_later(1, close_later, loop, descriptor, seconds - 1)
+    else:
+        os.close(descriptor)
 
 
 def owner_of(request: Request) -> str:

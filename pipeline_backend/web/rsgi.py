@@ -20,7 +20,6 @@ from pipeline_backend.wsgi import application
 # isort: split
 # Importable only after django.setup(), which `wsgi` has called.
 from foundation.api.request_owner import PERSON
-from foundation.metrics.definitions import LIMITS_EXCEEDED
 from pipeline_backend.web import responses, turns
 from pipeline_backend.web.credentials import KnownCredentials, PageCounter
 from pipeline_backend.web.metrics import count_refusal
@@ -42,7 +41,6 @@ class RsgiApplication:
         self.turns = turns.Turns[Request](settings.WEB_THREADS, self.give_up)
         # Used in the event loop only, so they need no lock.
         self.body_memory = BodyMemory()
-        self.reading: dict[Request, asyncio.Timeout] = {}  # the requests whose body is being read, the oldest first
         self.credentials = KnownCredentials()
         self.anonymous_pages = PageCounter()
 
@@ -64,7 +62,7 @@ class RsgiApplication:
         refusal = refusal or await request.responded
         if refusal:
             count_refusal(scope.method, refusal[0])
-            responses.refuse(request, refusal)
+            responses.send_refusal(request, refusal)
 
     async def read_body(self, request: Request) -> Refusal | None:
         """Read the body if the request's route takes one; return a refusal if it does not arrive, or is one too many.
@@ -77,9 +75,9 @@ class RsgiApplication:
             turn = self.credentials.find(request.credential, request.environ, request.client, is_page=request.is_page)
             request.body = body_of(turn, request.client)
             try:
-                async with asyncio.timeout(settings.BODY_SECONDS) as self.reading[request]:
+                async with asyncio.timeout(settings.BODY_SECONDS) as self.body_memory.reading[request.body]:
                     async for chunk in request.protocol:
-                        if not self.make_room(request, len(chunk)):
+                        if not self.body_memory.reserve(request.body, len(chunk)):
                             return responses.TOO_MANY_BODIES
                         body += chunk
                         if request.body.size > limit:
@@ -87,33 +85,14 @@ class RsgiApplication:
             except (TimeoutError, ProtocolClosed, ProtocolError):
                 return responses.REQUEST_TIMEOUT
             finally:
-                self.reading.pop(request, None)
+                is_given_up = self.body_memory.reading.pop(request.body, None) is None
             # It may have arrived just then. And Granian ends the loop without an error if the client disconnects.
-            if request.is_given_up or (announced.isdecimal() and request.body.size < int(announced)):
+            if is_given_up or (announced.isdecimal() and request.body.size < int(announced)):
                 return responses.REQUEST_TIMEOUT
             request.environ["CONTENT_LENGTH"] = str(request.body.size)
             request.has_unread_body = request.body.size > limit
         request.environ["wsgi.input"] = io.BytesIO(body)
         return None
-
-    def make_room(self, request: Request, size: int) -> bool:
-        """Count more bytes of the request's body. If there is no room, end strangers' bodies that are still being read.
-
-        The oldest first: those of a client that stalls, since ordinary ones are read in milliseconds.
-        """
-        while not self.body_memory.reserve(request.body, size):
-            share = self.body_memory.share_without_room(request.body, size)
-            others = [
-                other for other, timeout in self.reading.items() if not timeout.expired() and other is not request
-            ]
-            ends = [other for other in others if other.body.is_stranger and other.body.share is share]
-            # Not for nothing: if others have the room, strangers' bodies stay.
-            if share is None or sum(other.body.size for other in ends) < request.body.size + size:
-                return False
-            self.reading.pop(ends[0]).reschedule(request.loop.time())
-            self.body_memory.release(ends[0].body)
-            ends[0].is_given_up = True
-        return True
 
     def queue(self, request: Request) -> Refusal | None:
         request.turn = self.credentials.find(
@@ -122,9 +101,7 @@ class RsgiApplication:
         if request.is_page:
             retry_after = self.anonymous_pages.retry_after(request.turn.client)
             if retry_after:
-                LIMITS_EXCEEDED.labels("anonymous-pages").inc()
-                headers = [*responses.PLAIN_TEXT, ("retry-after", str(retry_after))]
-                return 429, headers, responses.TOO_MANY_ANONYMOUS_PAGES
+                return responses.too_many_anonymous_pages(retry_after)
         reason = self.turns.put(request.turn, request)
         return responses.turn_refusal(reason) if reason else None
 

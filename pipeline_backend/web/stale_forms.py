@@ -14,10 +14,6 @@ from organizations.permissions import current_user
 from pipeline_backend.web.error_handlers import handler403
 from pipeline_backend.web.middleware import API_PATH
 
-OUT_OF_DATE = (
-    "This page was out of date. Enter your password again. If you see this a second time, allow cookies for this site."
-)
-
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the response to a form without a valid token, for Django's CSRF_FAILURE_VIEW. Nothing has been changed."""
@@ -40,8 +36,7 @@ def form_path(request: HttpRequest) -> str:
         return ""
     url = urlsplit(referer)
     # With two slashes first, or backslashes, which browsers take for slashes, it would be a link to another site.
-    path = "/" + url.path.lstrip("/\\")
-    return f"{path}?{url.query}" if url.query else path
+    return url._replace(scheme="", netloc="", path="/" + url.path.lstrip("/\\")).geturl()
 
 
 @bypass_rls()  # as at sign-in: no scope is set yet in which the account could be found
@@ -55,7 +50,8 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
     if admin.site.has_permission(request):
         messages.info(request, f"You are already signed in as {current_user(request).email}.")
         return HttpResponseRedirect(view.get_success_url())
-    messages.warning(request, OUT_OF_DATE)
+    text = "This page was out of date. Enter your password again."
+    messages.warning(request, f"{text} If you see this a second time, allow cookies for this site.")
     typed = request.POST.get("username", "")
     # Not a password that was typed in the wrong field.
     form = SignInForm(request, initial={"username": typed if "@" in typed else ""})

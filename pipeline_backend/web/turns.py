@@ -62,8 +62,7 @@ Item = TypeVar("Item")
 class Requests(Generic[Item]):
     """A group's requests of one kind. In flight are those that have a thread or get the next free one."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most  # in flight
+    def __init__(self) -> None:
         self.in_flight = 0
         # Clients with a page in flight: the next one of a person waits for it, as long as it takes.
         self.busy: set[str] = set()
@@ -98,25 +97,6 @@ class Requests(Generic[Item]):
         return item
 
 
-class Group(Generic[Item]):
-    def __init__(self, half: int) -> None:
-        self.half = half
-        self.kinds: dict[Sender | None, Requests[Item]] = {}
-
-    def of_kind(self, kind: Sender | None) -> Requests[Item]:
-        if kind not in self.kinds:
-            # One page of `half` is left to other groups.
-            most = self.half if kind is None else 1 if kind is Sender.FILE else max(1, self.half - 1)
-            self.kinds[kind] = Requests(most)
-        return self.kinds[kind]
-
-    def has_place(self, requests: Requests[Item]) -> bool:
-        if not requests.in_flight:
-            return True
-        in_flight = sum(each.in_flight for each in self.kinds.values())
-        return requests.in_flight < requests.most and in_flight < self.half
-
-
 class Turns(Generic[Item]):
     """A queue of requests for threads. The time that a method takes is bounded, and any thread may call it.
 
@@ -130,14 +110,12 @@ class Turns(Generic[Item]):
 
     def __init__(self, threads: int, give_up: Callable[[Item], None]) -> None:
         self.half = max(1, threads // 2)
-        self.max_pages_without_session = max(1, self.half // 2)  # of known browsers, and of strangers
         self.give_up = give_up
         self.lock = Lock()
-        self.groups: dict[str, Group[Item]] = {}
         self.ready: SimpleQueue[Item] = SimpleQueue()
-        # The pages in flight, and the groups of those that wait, in their turns.
+        # By kind (None is for all that are no pages) and group, in the order of the groups' turns.
+        self.requests: dict[Sender | None, dict[str, Requests[Item]]] = {kind: {} for kind in (None, *Sender)}
         self.pages_in_flight = dict.fromkeys(Sender, 0)
-        self.page_groups: dict[Sender, dict[str, None]] = {sender: {} for sender in Sender}
         self.senders = deque(Sender)  # in the order of their turns
 
     def get(self) -> Item:
@@ -145,40 +123,44 @@ class Turns(Generic[Item]):
 
     def put(self, turn: Turn, item: Item) -> Refusal | None:
         with self.lock:
-            group = self.groups.get(turn.group) or Group(self.half)
-            requests = group.of_kind(turn.kind)
-            can_start = not requests.is_ready and turn.client not in requests.busy and group.has_place(requests)
-            if can_start and turn.is_page:
-                can_start = self.has_page_place(turn.sender)
+            requests = self.requests[turn.kind].get(turn.group) or Requests[Item]()
+            can_start = not requests.is_ready and turn.client not in requests.busy
+            can_start = can_start and self.has_place(turn.kind, turn.group, requests)
+            can_start = can_start and (not turn.is_page or self.has_page_place(turn.sender))
             if not can_start and (refusal := self.refusal(turn, requests)):
                 return refusal
-            self.groups[turn.group] = group
+            self.requests[turn.kind][turn.group] = requests
             requests.put(turn.client, item)
-            if turn.is_page:
-                self.page_groups[turn.sender].setdefault(turn.group)
             if can_start:
-                self.start(turn.group, turn.kind)
+                self.start(turn.kind, turn.group)
             return None
 
     def finish(self, turn: Turn) -> None:
         with self.lock:
-            group = self.groups[turn.group]
-            requests = group.of_kind(turn.kind)
+            groups = self.requests[turn.kind]
+            requests = groups.pop(turn.group)
             requests.in_flight -= 1
             requests.busy.discard(turn.client)
             self.pages_in_flight[turn.sender] -= turn.is_page
-            if turn.is_page:
-                self.page_groups[turn.sender].pop(turn.group, None)  # to the end: others have waited for this page
-            for kind, others in group.kinds.items():
-                if kind and others.size:
-                    self.page_groups[kind].setdefault(turn.group)  # it may have lost its turn for lack of a place
-                elif others.size and group.has_place(others):
-                    self.start(turn.group, None)
-            self.start_pages()
-            if not any(each.in_flight or each.size for each in group.kinds.values()):
-                del self.groups[turn.group]
+            if requests.in_flight or requests.size:
+                groups[turn.group] = requests  # at the end: others have waited for this one
+            others = self.requests[None].get(turn.group)
+            if others and others.size and self.has_place(None, turn.group, others):
+                self.start(None, turn.group)
+            while any(self.start_page(sender) for sender in tuple(self.senders)):
+                pass
+
+    def has_place(self, kind: Sender | None, group: str, requests: Requests[Item]) -> bool:
+        """Return whether the group may have another of these requests, of this kind, in flight."""
+        if not requests.in_flight:
+            return True
+        # One page of `half` is left to other groups.
+        most = self.half if kind is None else 1 if kind is Sender.FILE else max(1, self.half - 1)
+        in_flight = sum(groups[group].in_flight for groups in self.requests.values() if group in groups)
+        return requests.in_flight < most and in_flight < self.half
 
     def has_page_place(self, sender: Sender) -> bool:
+        """Return whether another page of this kind, of any group, may be in flight."""
         in_flight = self.pages_in_flight
         pages, files = sum(in_flight.values()), in_flight[Sender.FILE]
         if self.half > 1:
@@ -187,40 +169,32 @@ class Turns(Generic[Item]):
             pages -= files
         if pages >= self.half:
             return False
-        if sender in STRANGERS:
-            return sum(in_flight[each] for each in STRANGERS) < self.max_pages_without_session
-        return sender is not Sender.BROWSER or in_flight[sender] < self.max_pages_without_session
+        alike = STRANGERS if sender in STRANGERS else (sender,)
+        return sender is Sender.IDENTIFIED or sum(in_flight[each] for each in alike) < max(1, self.half // 2)
 
-    def start_pages(self) -> None:
-        """Start waiting pages while there are places; the kinds of senders take turns."""
-        while True:
-            for sender in self.senders:
-                if self.page_groups[sender] and self.has_page_place(sender):
-                    break
-            else:
-                return
-            # First a group with the fewest in flight, such as none: two groups can't keep all places from a third.
-            name = min(self.page_groups[sender], key=lambda name: self.groups[name].of_kind(sender).in_flight)
-            group = self.groups[name]
-            requests = group.of_kind(sender)
-            if requests.is_ready and group.has_place(requests):
-                self.start(name, sender)
-                self.senders.remove(sender)
-                self.senders.append(sender)
-            else:
-                del self.page_groups[sender][name]  # until the group finishes a request
+    def start_page(self, sender: Sender) -> bool:
+        """Start a waiting page of this kind, and return True, if there is a place; the kinds of senders take turns."""
+        groups = self.requests[sender]
+        if not groups or not self.has_page_place(sender):
+            return False
+        ready = [name for name, each in groups.items() if each.is_ready and self.has_place(sender, name, each)]
+        if not ready:
+            return False
+        # First a group with the fewest in flight, such as none: two groups can't keep all places from a third.
+        self.start(sender, min(ready, key=lambda group: groups[group].in_flight))
+        self.senders.remove(sender)
+        self.senders.append(sender)
+        return True
 
-    def start(self, name: str, kind: Sender | None) -> None:
-        requests = self.groups[name].of_kind(kind)
+    def start(self, kind: Sender | None, group: str) -> None:
+        requests = self.requests[kind].pop(group)
+        self.requests[kind][group] = requests  # at the end
         client, item = requests.get()
         self.ready.put(item)
         requests.in_flight += 1
         if kind:
             requests.busy.add(client)
             self.pages_in_flight[kind] += 1
-            del self.page_groups[kind][name]
-            if requests.size:
-                self.page_groups[kind][name] = None  # at the end
 
     def refusal(self, turn: Turn, requests: Requests[Item]) -> Refusal | None:
         """Return why the request may not wait. If only the places are full, another page gives way to it."""
@@ -231,7 +205,7 @@ class Turns(Generic[Item]):
             is_full = of_group >= MAX_WAITING_REQUESTS_OF_GROUP or of_client >= MAX_WAITING_REQUESTS_OF_CLIENT
             return Refusal.TOO_MANY_REQUESTS if is_full and turn.sender is Sender.IDENTIFIED else None
         places = WAITING_PLACES[turn.sender]
-        waiting = [group.kinds[turn.sender] for group in self.groups.values() if turn.sender in group.kinds]
+        waiting = self.requests[turn.sender].values()
         free = places - sum(each.size for each in waiting)
         # Of all groups: an account can have known browsers in many networks.
         of_client = sum(len(each.waiting.get(turn.client, ())) for each in waiting)

@@ -26,20 +26,20 @@ def leave_question(member: Membership) -> SafeString:
     return format_html("{} Your open work: {}", text, work) if work else format_html("{}", text)
 
 
-class RoleForm(TenantForm):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "role" in self.fields:  # otherwise it is read-only
-            roles, field = assignable_roles(self.request, self.organization.pk), self.fields["role"]
-            field.choices = [(role.value, role.label) for role in reversed(roles)]  # type: ignore[attr-defined]
+class MemberForm(TenantForm):
+    """A form that offers the roles that the user may give."""
 
-
-class MemberForm(RoleForm):
     class Meta:
         help_texts = {
             "is_active": "Inactive members lose access immediately.",
             "wants_mail": "E-mails about appointments, and about notes that mention the member.",
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "role" in self.fields:  # otherwise it is read-only
+            roles, field = assignable_roles(self.request, self.organization.pk), self.fields["role"]
+            field.choices = [(role.value, role.label) for role in reversed(roles)]  # type: ignore[attr-defined]
 
 
 @admin.register(Membership)

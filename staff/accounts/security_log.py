@@ -9,7 +9,7 @@ from organizations.models import SecurityEvent
 from organizations.permissions import OWNERS_ONLY, current_user, is_operator, organizations_with_role
 from organizations.security_log import visible_security_events
 from staff.toolkit.base import ServiceAdmin
-from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.lists import DayRangeFilter
 
 
 @admin.register(SecurityEvent)

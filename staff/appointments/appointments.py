@@ -1,7 +1,7 @@
 """Admin pages of appointments, using the same services as the API, with the same effects (docs/interface.md, A27)."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from contextlib import suppress
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -11,42 +11,29 @@ from django.utils.safestring import SafeString
 from appointments import conditions
 from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, edit_appointment
-from foundation.api.fields import YEARS
+from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import truncate_to_ms
 from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
-from organizations.isolation.tenancy import TenantModel
 from organizations.models import CAN_BE_ASSIGNED, MemberRole, Membership
 from organizations.permissions import Area, current_user
 from staff.appointments import record, record_page, selected
 from staff.appointments.forms import AppointmentForm, BookingForm
 from staff.appointments.schedule import other_appointments
-from staff.appointments.timeline import appointment_sources, itself
-from staff.boards.appointments import AppointmentBoard
-from staff.boards.moves import to_uuid
+from staff.appointments.timeline import APPOINTMENT_SOURCES
+from staff.boards.layouts import AppointmentBoard
 from staff.calendar.calendar import Calendar
 from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
-from staff.leads.columns import contact
-from staff.leads.search import find_by_lead
+from staff.leads.lists import contact, find_by_lead
 from staff.selections import APPOINTMENT_VIEWS, AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
-from staff.toolkit.columns import time_column
 from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
-from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.lists import DayRangeFilter, time_column, to_uuid
 from staff.toolkit.record import Fact, RecordAdmin
 from staff.toolkit.views import TABLE
-
-
-def read_time(text: str) -> datetime | None:
-    """Return the time of a parameter, or None if it isn't one with a year of the API's."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return time if time.year in YEARS else None
 
 
 @admin.register(Appointment)
@@ -135,7 +122,7 @@ class AppointmentAdmin(RecordAdmin):
         record.add_note: "n",
     }
     more_buttons = (record.cancel,)
-    sources = appointment_sources(itself)
+    sources = APPOINTMENT_SOURCES
     cards = (record_page.lead_card, record_page.day_card, record_page.analysis_card)
 
     def record_title(self, row: Appointment) -> str:
@@ -154,8 +141,9 @@ class AppointmentAdmin(RecordAdmin):
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, object]:
         """Return the values in the address of the booking form, such as those of a free time in the calendar."""
         values: dict[str, object] = self.own_part(request) | super().get_changeform_initial_data(request)
-        if "schedule_time" in values:
-            values["schedule_time"] = read_time(str(values["schedule_time"]))
+        text = values.pop("schedule_time", "")
+        with suppress(ValueError):
+            values["schedule_time"] = parse_timestamp(str(text))
         return values
 
     def own_part(self, request: HttpRequest) -> dict[str, object]:
@@ -176,24 +164,14 @@ class AppointmentAdmin(RecordAdmin):
     @admin.display(description="Other appointments")
     def other_appointments(self, appointment: Appointment) -> str:
         context = {"appointment": appointment, "others": other_appointments(appointment)}
-        return render_to_string("appointments/other_appointments.html", context)
-
-    def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
-        """Return no custom fields for a new appointment: booking has none."""
-        return super().custom_fields(request, obj) if obj else []
+        return render_to_string("staff/other_appointments.html", context)
 
     def save_model(
         self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool
     ) -> None:
         actor = staff_actor(current_user(request))
         if isinstance(form, BookingForm):
-            book(
-                organization=form.organization,
-                actor=actor,
-                external_reference=None,
-                schedule_time=truncate_to_ms(form.cleaned_data["schedule_time"]),
-                **form.booking_data(),
-            )
+            book(organization=form.organization, actor=actor, **form.booking_data())
             obj.refresh_from_db()
             return
         values = form.changed_values()

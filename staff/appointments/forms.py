@@ -5,10 +5,9 @@ from typing import Any
 from django import forms
 from unfold import widgets
 
-from appointments.services import BookingData
+from foundation.db.timestamps import truncate_to_ms
 from leads.models import Lead
 from leads.phones import parse_phone
-from organizations.models import Membership
 from staff.appointments.schedule import ScheduleForm
 from staff.toolkit.custom_fields import CustomValuesForm
 from staff.toolkit.forms import WebAddressField, accepted_email
@@ -70,30 +69,23 @@ class BookingForm(ScheduleForm):
             organization = self.organization
             self.instance.lead = Lead.objects.of(organization).with_email(organization.pk, email).first()
 
-    def booking_data(self) -> BookingData:
+    def booking_data(self) -> dict[str, Any]:
+        """Return the arguments of `book` as `BookingData` has them."""
         data = self.cleaned_data
-        booking = BookingData(
-            id=self.instance.pk,
-            event_type_id=data["event_type"].pk,
-            lead_phone=data["lead_phone"],
-            meeting_url=data["meeting_url"],
-            notes=data["notes"],
-            host_email=email_or_blank(data["host"]),
-            setter_email=email_or_blank(data["setter"]),
-            triager_email=email_or_blank(data["triager"]),
-        )
-        if data["lead"]:
-            return {**booking, "lead_id": data["lead"].pk}
+        names = ["lead_phone", "meeting_url", "notes"]
+        if not data["lead"]:
+            names += ["lead_email", "lead_first_name", "lead_last_name"]
+        values = {name: data[name] for name in names} | ({"lead_id": data["lead"].pk} if data["lead"] else {})
+        members = {role: data[role] for role in ("host", "setter", "triager")}
+        emails = {f"{role}_email": member.user.email for role, member in members.items() if member}
         return {
-            **booking,
-            "lead_email": data["lead_email"],
-            "lead_first_name": data["lead_first_name"],
-            "lead_last_name": data["lead_last_name"],
+            **values,
+            **emails,
+            "id": self.instance.pk,
+            "external_reference": None,
+            "schedule_time": truncate_to_ms(data["schedule_time"]),
+            "event_type_id": data["event_type"].pk,
         }
-
-
-def email_or_blank(member: Membership | None) -> str:
-    return member.user.email if member else ""
 
 
 class AppointmentForm(ScheduleForm, CustomValuesForm):

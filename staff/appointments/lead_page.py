@@ -17,7 +17,7 @@ from foundation.db.timestamps import isoformat_z, truncate_to_ms
 from leads.models import Lead, TouchPointType
 from organizations.actors import staff_actor
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
-from staff.appointments.timeline import of_lead
+from staff.appointments.timeline import appointments_of
 from staff.leads.record import SET_BY_STAFF
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
 from staff.toolkit.forms import validate_year
@@ -105,11 +105,11 @@ def next_step_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Saf
         return ""
     done_url = finish_next_step.button.url(lead) if page.has_change_permission(request, lead) else ""
     context = {"lead": lead, "done_url": done_url, "state": next_step_state(lead)}
-    return render_to_string("appointments/next_step.html", context, request)
+    return render_to_string("staff/next_step.html", context, request)
 
 
 def appointments_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
-    latest = of_lead(lead).select_related("event_type", "host__user", "outcome").order_by("-schedule_time")
+    latest = appointments_of(lead).select_related("event_type", "host__user", "outcome").order_by("-schedule_time")
     rows = list(latest[: MAX_LISTED + 1])
     facts = [
         Fact(

@@ -1,6 +1,7 @@
 """The buttons of an appointment's page. Each says who will be notified, by the functions that notify them."""
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -17,43 +18,39 @@ from organizations.permissions import current_user
 from staff.appointments.lead_page import home_url
 from staff.appointments.record_forms import (
     CancellationForm,
-    FollowUpForm,
     NoteForm,
     OutcomeForm,
     RescheduleForm,
-    SuggestedOutcomeForm,
     default_outcome,
     describe,
     may_change,
     suggested_outcome,
 )
+from staff.appointments.schedule import is_canceled
 from staff.boards.moves import board_url
 from staff.toolkit.actions import object_action, row_url
-from staff.toolkit.columns import day_and_time
+from staff.toolkit.lists import day_and_time
 from staff.toolkit.record import RecordAdmin
-from statuses.models import StatusRole
+from statuses.models import Status, StatusRole
 
 
-def is_cancelable(appointment: Appointment) -> bool:
-    return appointment.outcome is None or appointment.outcome.role != StatusRole.CANCELED
+def effects(appointment: Appointment, change: Callable[..., Any], *arguments: datetime | Status) -> str:
+    """Return who would be notified of a change, which is one of `appointments.services.changes`."""
+    return describe(preview(appointment, change, *arguments), appointment)
 
 
 def move_question(appointment: Appointment) -> str:
     """Return the reschedule question. The recipients are the same for any time at which the call isn't over."""
-    another_time = max(appointment.schedule_time, now()) + timedelta(days=1)
-    return describe(preview(appointment, changes.move, another_time), appointment)
-
-
-def cancellation_effects(appointment: Appointment) -> str:
-    return describe(preview(appointment, changes.cancel), appointment)
+    return effects(appointment, changes.move, max(appointment.schedule_time, now()) + timedelta(days=1))
 
 
 def suggestion_question(appointment: Appointment) -> str:
-    analysis, outcome = suggested_outcome(appointment)
-    if analysis is None or outcome is None:
+    outcome = suggested_outcome(appointment)
+    if outcome is None:
         return ""
-    effects = describe(preview(appointment, changes.replace_outcome, outcome), appointment)
-    return f"Suggested: {outcome} ({analysis.ai_confidence_score:.0%} sure). {analysis.ai_rationale} {effects}"
+    analysis = appointment.call_analysis
+    start = f"Suggested: {outcome} ({analysis.ai_confidence_score:.0%} sure). {analysis.ai_rationale}"
+    return f"{start} {effects(appointment, changes.replace_outcome, outcome)}"
 
 
 def state(appointment: Appointment) -> str:
@@ -62,12 +59,12 @@ def state(appointment: Appointment) -> str:
 
 
 def suggestion_state(appointment: Appointment) -> str:
-    outcome = suggested_outcome(appointment)[1]
+    outcome = suggested_outcome(appointment)
     return f"{state(appointment)} {outcome and outcome.pk}"
 
 
 def has_outcome(appointment: Appointment, form: OutcomeForm) -> bool:
-    outcome = form.preset_outcome() or getattr(form, "cleaned_data", {}).get("outcome")
+    outcome = form.preset or getattr(form, "cleaned_data", {}).get("outcome")
     return outcome is not None and outcome.pk == appointment.outcome_id
 
 
@@ -84,7 +81,7 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
     if (lead_status or next_step_at) and not may_change(request, appointment.lead):
         raise PermissionDenied
     organization, actor = appointment.organization, staff_actor(current_user(request))
-    effects = describe(preview(appointment, changes.replace_outcome, outcome), appointment)
+    notified = effects(appointment, changes.replace_outcome, outcome)
     services.change_outcome(
         organization=organization,
         actor=actor,
@@ -105,18 +102,19 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
         sentences.append(f"The lead's status is {lead_status}.")
     if next_step_at:
         sentences.append(f"Call back on {day_and_time(next_step_at)}.")
-    return " ".join([*sentences, effects])
+    return " ".join([*sentences, notified])
 
 
-def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeForm] = OutcomeForm) -> Any:
+def outcome_button(role: StatusRole, label: str, icon: str, *, asks_next_step: bool = False) -> Any:
     """Return the button that sets the outcome of a role. Its form also asks for the lead's status."""
+    preset = partial(default_outcome, role)
 
     def question(appointment: Appointment) -> str:
-        outcome = default_outcome(appointment, role)
-        return describe(preview(appointment, changes.replace_outcome, outcome), appointment) if outcome else ""
+        outcome = preset(appointment)
+        return effects(appointment, changes.replace_outcome, outcome) if outcome else ""
 
-    def is_offered(appointment: Appointment) -> bool:
-        outcome = default_outcome(appointment, role)
+    def is_possible(appointment: Appointment) -> bool:
+        outcome = preset(appointment)
         return outcome is not None and outcome.pk != appointment.outcome_id
 
     return object_action(
@@ -124,8 +122,8 @@ def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeFo
         name=f"set_{role.lower()}",
         icon=icon,
         question=question,
-        form=partial(form, role=role),
-        is_possible=is_offered,
+        form=partial(OutcomeForm, preset=preset, asks_next_step=asks_next_step),
+        is_possible=is_possible,
         state=state,
         is_done=has_outcome,
         next_url=next_url,
@@ -135,14 +133,14 @@ def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeFo
 set_won = outcome_button(StatusRole.WON, "Won", "check")
 set_lost = outcome_button(StatusRole.LOST, "Lost", "close")
 set_no_show = outcome_button(StatusRole.NO_SHOW, "No-show", "block")
-set_follow_up = outcome_button(StatusRole.FOLLOW_UP, "Follow-up", "call", FollowUpForm)
+set_follow_up = outcome_button(StatusRole.FOLLOW_UP, "Follow-up", "call", asks_next_step=True)
 
 
 set_outcome = object_action(
     "Set the outcome",
     name="set_outcome",
     icon="label",
-    question=lambda row: f"How did it go? If you choose a canceled outcome: {cancellation_effects(row)}",
+    question=lambda row: f"How did it go? If you choose a canceled outcome: {effects(row, changes.cancel)}",
     form=OutcomeForm,
     state=lambda appointment: appointment.outcome_id,
     is_done=has_outcome,
@@ -153,8 +151,8 @@ accept_suggestion = object_action(
     name="accept_suggestion",
     icon="insights",
     question=suggestion_question,
-    form=SuggestedOutcomeForm,
-    is_possible=lambda appointment: suggested_outcome(appointment)[1],
+    form=partial(OutcomeForm, preset=suggested_outcome),
+    is_possible=suggested_outcome,
     state=suggestion_state,
     is_done=has_outcome,
 )(store_outcome)
@@ -170,7 +168,7 @@ accept_suggestion = object_action(
 )
 def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: RescheduleForm) -> str:
     to = form.cleaned_data["schedule_time"]
-    effects = describe(preview(appointment, changes.move, to), appointment)
+    notified = effects(appointment, changes.move, to)
     services.reschedule(
         organization=appointment.organization,
         actor=staff_actor(current_user(request)),
@@ -178,7 +176,7 @@ def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment
         to=to,
         reason=form.cleaned_data["reason"],
     )
-    return f"Moved to {day_and_time(to)}. {effects}"
+    return f"Moved to {day_and_time(to)}. {notified}"
 
 
 @object_action(
@@ -198,20 +196,20 @@ def add_note(page: RecordAdmin, request: HttpRequest, appointment: Appointment, 
 @object_action(
     "Cancel the appointment",
     icon="event_busy",
-    question=lambda row: f"Cancel this appointment? {cancellation_effects(row)}",
+    question=lambda row: f"Cancel this appointment? {effects(row, changes.cancel)}",
     form=CancellationForm,
     danger=True,
-    is_possible=is_cancelable,
+    is_possible=lambda appointment: not is_canceled(appointment),
     state=state,
-    is_done=lambda appointment, form: not is_cancelable(appointment),
+    is_done=lambda appointment, form: is_canceled(appointment),
     next_url=next_url,
 )
 def cancel(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: CancellationForm) -> str:
-    effects = cancellation_effects(appointment)
+    notified = effects(appointment, changes.cancel)
     services.cancel_appointment(
         organization=appointment.organization,
         actor=staff_actor(current_user(request)),
         appointment=appointment,
         notes=form.cleaned_data["notes"],
     )
-    return f"The appointment is canceled. {effects}"
+    return f"The appointment is canceled. {notified}"

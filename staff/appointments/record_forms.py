@@ -1,9 +1,9 @@
 """The forms behind the buttons of an appointment's page, and the sentence that says who will be notified."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from django import forms
 from django.contrib import admin
@@ -21,6 +21,8 @@ from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.forms import TimestampField, validate_year
 from statuses.models import Board, Status, StatusRole
+
+Preset: TypeAlias = Callable[[Appointment], Status | None]
 
 MESSAGES_BY_KIND = {
     Kind.CALL_BOOKED: "an invitation",
@@ -48,7 +50,7 @@ def describe(audience: Audience, appointment: Appointment) -> str:
     return f"{text[0].upper()}{text[1:]}.{lead}"
 
 
-def default_outcome(appointment: Appointment, role: str) -> Status | None:
+def default_outcome(role: str, appointment: Appointment) -> Status | None:
     return default_of_role(appointment.outcome_choices, role, "is_appointment_default")
 
 
@@ -58,18 +60,18 @@ def default_of_role(statuses: Iterable[Status], role: str, flag: str) -> Status 
     return next((status for status in of_role if getattr(status, flag)), of_role[0] if of_role else None)
 
 
-def suggested_outcome(appointment: Appointment) -> tuple[CallAnalysis | None, Status | None]:
-    """Return the call's analysis, and the status that it suggests by its name or role, if it isn't the outcome yet."""
-    analysis = getattr(appointment, "call_analysis", None)
+def suggested_outcome(appointment: Appointment) -> Status | None:
+    """Return the status that the call's analysis suggests by its name or role, if it isn't the outcome yet."""
+    analysis: CallAnalysis | None = getattr(appointment, "call_analysis", None)
     if analysis is None:
-        return None, None
+        return None
     text = simplified(analysis.ai_suggested_outcome)
     choices = [status for status in appointment.outcome_choices if status.is_active]
     status = next((status for status in choices if simplified(status.name) == text), None)
     roles = [role for role in StatusRole if text in (simplified(role.value), simplified(role.label))]
     if status is None and roles:
-        status = default_outcome(appointment, roles[0])
-    return analysis, status if status and status.pk != appointment.outcome_id else None
+        status = default_outcome(roles[0], appointment)
+    return status if status and status.pk != appointment.outcome_id else None
 
 
 def simplified(text: str) -> str:
@@ -79,41 +81,7 @@ def simplified(text: str) -> str:
 
 class OutcomeForm(ConfirmationForm):
     outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
-    lead_status = forms.ModelChoiceField(
-        Status.unscoped.none(), required=False, widget=widgets.UnfoldAdminSelectWidget, label="Lead's status"
-    )
-
-    def __init__(self, *args: Any, role: str = "", **kwargs: Any) -> None:
-        """`role` is the outcome's; without one, the user chooses the outcome."""
-        super().__init__(*args, **kwargs)
-        self.role, appointment = role, self.subject
-        statuses = Status.objects.of(appointment.organization)
-        outcome: Any = self.fields["outcome"]
-        outcome.queryset = statuses.choices(Board.APPOINTMENT, current=appointment.outcome_id)
-        outcome.initial = appointment.outcome_id
-        if preset := self.preset_outcome():
-            outcome.widget, outcome.initial = forms.HiddenInput(), preset.pk
-            outcome.queryset = statuses.filter(pk=preset.pk)
-        self.offer_lead_statuses(appointment.lead, preset)
-
-    def preset_outcome(self) -> Status | None:
-        return default_outcome(self.subject, self.role) if self.role else None
-
-    def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
-        if self.request and not may_change(self.request, lead):
-            del self.fields["lead_status"]
-            return
-        board = self.subject.lead_status_choices
-        lead_status: Any = self.fields["lead_status"]
-        lead_status.queryset = Status.objects.of(self.subject.organization).filter(pk__in=[row.pk for row in board])
-        lead_status.label = "Also set the lead's status to" if outcome else "Lead's status"
-        unchanged = ("", f"Leave it as it is ({lead.status})")
-        lead_status.choices = [unchanged, *((status.pk, str(status)) for status in board)]
-        if outcome and outcome.role != lead.status.role:
-            lead_status.initial = default_of_role(board, outcome.role, "is_lead_default")
-
-
-class FollowUpForm(OutcomeForm):
+    lead_status = forms.ModelChoiceField(Status.unscoped.none(), required=False, widget=widgets.UnfoldAdminSelectWidget)
     next_step_at = forms.DateTimeField(
         required=False,
         label="Call back on",
@@ -122,21 +90,36 @@ class FollowUpForm(OutcomeForm):
         help_text="Becomes the lead's next step.",
     )
 
-    def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
-        super().offer_lead_statuses(lead, outcome)
-        if "lead_status" not in self.fields:
+    def __init__(self, *args: Any, preset: Preset | None = None, asks_next_step: bool = False, **kwargs: Any) -> None:
+        """`preset` returns the outcome; without it, the user chooses one."""
+        super().__init__(*args, **kwargs)
+        appointment, lead = self.subject, self.subject.lead
+        self.preset = preset(appointment) if preset else None
+        statuses = Status.objects.of(appointment.organization)
+        outcome: Any = self.fields["outcome"]
+        outcome.queryset = statuses.choices(Board.APPOINTMENT, current=appointment.outcome_id)
+        outcome.initial = appointment.outcome_id
+        if self.preset:
+            outcome.widget, outcome.initial = forms.HiddenInput(), self.preset.pk
+            outcome.queryset = statuses.filter(pk=self.preset.pk)
+        may_change_lead = may_change(self.request, lead)
+        if not (asks_next_step and may_change_lead):
             del self.fields["next_step_at"]
-
-
-class SuggestedOutcomeForm(OutcomeForm):
-    def preset_outcome(self) -> Status | None:
-        return suggested_outcome(self.subject)[1]
+        if not may_change_lead:
+            del self.fields["lead_status"]
+            return
+        board = appointment.lead_status_choices
+        lead_status: Any = self.fields["lead_status"]
+        lead_status.queryset = statuses.filter(pk__in=[row.pk for row in board])
+        lead_status.label = "Also set the lead's status to" if self.preset else "Lead's status"
+        unchanged = ("", f"Leave it as it is ({lead.status})")
+        lead_status.choices = [unchanged, *((status.pk, str(status)) for status in board)]
+        if self.preset and self.preset.role != lead.status.role:
+            lead_status.initial = default_of_role(board, self.preset.role, "is_lead_default")
 
 
 class RescheduleForm(ConfirmationForm):
-    schedule_time = TimestampField(
-        label="New time", widget=widgets.UnfoldAdminSplitDateTimeVerticalWidget, validators=[validate_year]
-    )
+    schedule_time = TimestampField(label="New time", widget=widgets.UnfoldAdminSplitDateTimeVerticalWidget)
     reason = forms.CharField(
         required=False,
         max_length=10_000,

@@ -30,13 +30,16 @@ class ScheduleForm(TenantForm):
         if SCHEDULE_FIELDS.isdisjoint(self.changed_data):
             return
         # A canceled appointment takes no time, but one that is moved becomes booked again (docs/interface.md, A28).
-        outcome = self.instance.outcome
-        if outcome and outcome.role == StatusRole.CANCELED and "schedule_time" not in self.changed_data:
+        if is_canceled(self.instance) and "schedule_time" not in self.changed_data:
             return
         warn_of_overlap(self, self.instance)
 
     def set_lead(self) -> None:
         """Set the instance's lead if the form names it in a way of its own."""
+
+
+def is_canceled(appointment: Appointment) -> bool:
+    return appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
 
 
 def warn_of_overlap(form: forms.BaseForm, appointment: Appointment) -> None:
@@ -58,15 +61,15 @@ def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool
         return []
     day = timezone.localtime(start).replace(hour=0, minute=0, second=0, microsecond=0)
     next_day, end = day + timedelta(days=1), appointment.ends_at
-    people = [
-        Q(**{f"{name}_id": id}) for name in ("host", "lead") if (id := getattr(appointment, f"{name}_id")) is not None
-    ]
+    # A new appointment may have neither, and `host=None` would match those without a host.
+    people = {name: id for name in ("host_id", "lead_id") if (id := getattr(appointment, name)) is not None}
     if not people:
         return []
     # One of the previous day may still be going on: no call takes longer than a day.
     rows = (
         Appointment.objects.of(appointment.organization)
-        .filter(people[0] | people[-1], schedule_time__gt=day - timedelta(days=1), schedule_time__lt=max(next_day, end))
+        .filter(Q(**people, _connector=Q.OR), schedule_time__gt=day - timedelta(days=1))
+        .filter(schedule_time__lt=max(next_day, end))
         .exclude(Q(pk=appointment.pk) | Q(outcome__role=StatusRole.CANCELED))
         .select_related("lead", "event_type", "host__user")
         .order_by("schedule_time", "id")

@@ -1,10 +1,9 @@
 """The entries about appointments, their e-mails and webhooks in the timelines of leads and of appointments."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.http import HttpRequest
@@ -36,40 +35,23 @@ LONG = ("custom_values", *UTM_FIELDS)  # columns that the timeline doesn't need
 MAX_APPOINTMENTS = 500  # of a lead, whose webhooks are looked for
 # Changes that have entries of their own.
 MOVED, OUTCOME = "schedule_time", ("outcome", "no_show")
-Scope: TypeAlias = Callable[[Any], QuerySet[Appointment]]
 
 
-def of_lead(lead: Lead) -> QuerySet[Appointment]:
-    rows: QuerySet[Appointment] = Appointment.objects.of(lead.organization).filter(lead=lead)
-    return rows
-
-
-def itself(appointment: Appointment) -> QuerySet[Appointment]:
-    rows: QuerySet[Appointment] = Appointment.objects.of(appointment.organization).filter(pk=appointment.pk)
-    return rows
-
-
-def appointment_sources(scope: Scope) -> list[TimelineSource]:
-    return [
-        TimelineSource("appointments", "Appointments", partial(bookings, scope)),
-        TimelineSource("appointments", "Appointments", partial(moves, scope)),
-        TimelineSource("appointments", "Appointments", partial(outcomes, scope)),
-        TimelineSource("notes", "Notes", partial(notes, scope)),
-        TimelineSource("changes", "Changes", partial(changes, scope)),
-        TimelineSource("mails", "E-mails", partial(mails, scope), may_view_messages),
-        TimelineSource("webhooks", "Webhooks", partial(webhooks, scope), may_view_messages),
-    ]
+def appointments_of(row: VersionedModel) -> QuerySet[Appointment]:
+    """Return a lead's appointments; of an appointment only itself."""
+    rows: QuerySet[Appointment] = Appointment.objects.of(row.organization)
+    return rows.filter(lead=row) if isinstance(row, Lead) else rows.filter(pk=row.pk)
 
 
 def may_view_messages(request: HttpRequest, row: VersionedModel) -> bool:
     return has_role(request, PERMISSIONS[Area.MESSAGES].view, row.organization_id)
 
 
-def bookings(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def bookings(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     first = OutcomeChange.objects.of(row.organization).filter(appointment=OuterRef("pk"), from_status=None)
     actors = first.order_by("created_at").values("actor_name")[:1]
-    rows = scope(row).select_related("event_type", "host__user").defer(*LONG).annotate(booked_by=Subquery(actors))
-    for appointment in newest(rows, cursor):
+    rows = appointments_of(row).defer(*LONG).annotate(booked_by=Subquery(actors))
+    for appointment in newest(rows.select_related("event_type", "host__user"), cursor):
         at = appointment.booked_for or appointment.schedule_time
         values = {"Host": appointment.host, "Source": appointment.get_source_display()}
         yield TimelineEntry(
@@ -83,18 +65,18 @@ def bookings(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterat
         )
 
 
-def moves(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    rows = rows_of_appointments(AppointmentChange, scope, row).filter(fields__has_key=MOVED)
+def moves(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    rows = rows_of_appointments(AppointmentChange, row).filter(fields__has_key=MOVED)
     for change in newest_changes(rows, cursor):
         text = f"Rescheduled: {change.appointment.event_type or 'appointment'}"
-        entry = change_entry("appointments", change, Appointment, text=text, without=OUTCOME)
+        entry = change_entry(change, Appointment, "appointments", text=text, without=OUTCOME)
         yield entry._replace(url=row_url(change.appointment))
 
 
-def outcomes(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def outcomes(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     # The first one belongs to the booking.
     is_later = Q(created_at__gt=F("appointment__created_at") + Value(timedelta(seconds=1)))
-    rows = rows_of_appointments(OutcomeChange, scope, row).filter(Q(from_status__isnull=False) | is_later)
+    rows = rows_of_appointments(OutcomeChange, row).filter(Q(from_status__isnull=False) | is_later)
     for change in newest(rows.select_related("from_status", "to_status"), cursor):
         labels = status_label(change.from_status), status_label(change.to_status)
         text = format_html("Outcome of {}: {} → {}", name_of(change.appointment), *labels)
@@ -102,22 +84,22 @@ def outcomes(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterat
         yield TimelineEntry(change.created_at, change.pk, "appointments", text, change.actor_name, url=url)
 
 
-def changes(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    rows = rows_of_appointments(AppointmentChange, scope, row).exclude(fields__has_key=MOVED)
+def changes(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    rows = rows_of_appointments(AppointmentChange, row).exclude(fields__has_key=MOVED)
     rows = rows.alias(others=fields_without(*OUTCOME)).exclude(others={})
     for change in newest_changes(rows, cursor):
-        entry = change_entry("changes", change, Appointment, without=OUTCOME)
+        entry = change_entry(change, Appointment, without=OUTCOME)
         yield entry._replace(text=f"{name_of(change.appointment)}: {entry.text}", url=row_url(change.appointment))
 
 
-def notes(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    for note in newest(rows_of_appointments(Note, scope, row), cursor):
+def notes(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    for note in newest(rows_of_appointments(Note, row), cursor):
         text, url = f"Note: {name_of(note.appointment)}", row_url(note.appointment)
         yield TimelineEntry(note.created_at, note.pk, "notes", text, note.actor_name, body=note.note, url=url)
 
 
-def mails(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    rows = Notification.objects.of(row.organization).filter(subject_id__in=scope(row).values("pk"))
+def mails(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    rows = Notification.objects.of(row.organization).filter(subject_id__in=appointments_of(row).values("pk"))
     for notification in newest(rows.select_related("recipient__user").defer("context"), cursor):
         kind, recipient = notification.get_kind_display().capitalize(), notification.recipient
         text = f"{notification.get_medium_display()}: {kind}{f' to {recipient}' if recipient else ''}"
@@ -125,8 +107,11 @@ def mails(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[
         yield TimelineEntry(notification.created_at, notification.pk, "mails", text, url=row_url(notification))
 
 
-def webhooks(scope: Scope, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    subjects = [row.pk, *scope(row).order_by("-schedule_time").values_list("pk", flat=True)[:MAX_APPOINTMENTS]]
+def webhooks(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    subjects = [
+        row.pk,
+        *appointments_of(row).order_by("-schedule_time").values_list("pk", flat=True)[:MAX_APPOINTMENTS],
+    ]
     deliveries = Delivery.objects.of(row.organization).filter(event=OuterRef("pk"))
     rows = Event.objects.of(row.organization).filter(Exists(deliveries), subject_id__in=subjects).defer("body")
     for event in newest(rows.prefetch_related("deliveries"), cursor):
@@ -140,9 +125,20 @@ def name_of(appointment: Appointment) -> str:
     return f"{appointment.event_type or 'appointment'}, {full_time(appointment.schedule_time)}"
 
 
-def rows_of_appointments(model: type[Any], scope: Scope, row: VersionedModel) -> QuerySet[Any]:
-    rows: QuerySet[Any] = model.objects.of(row.organization).filter(appointment__in=scope(row))
+def rows_of_appointments(model: type[Any], row: VersionedModel) -> QuerySet[Any]:
+    rows: QuerySet[Any] = model.objects.of(row.organization).filter(appointment__in=appointments_of(row))
     long = [f"appointment__{name}" for name in LONG]
     return rows.select_related("appointment__event_type", "appointment__lead").defer(
         *long, "appointment__lead__custom_values"
     )
+
+
+APPOINTMENT_SOURCES = [
+    TimelineSource("appointments", "Appointments", bookings),
+    TimelineSource("appointments", "Appointments", moves),
+    TimelineSource("appointments", "Appointments", outcomes),
+    TimelineSource("notes", "Notes", notes),
+    TimelineSource("changes", "Changes", changes),
+    TimelineSource("mails", "E-mails", mails, may_view_messages),
+    TimelineSource("webhooks", "Webhooks", webhooks, may_view_messages),
+]

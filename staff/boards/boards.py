@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import BadRequest
-from django.db.models import OuterRef
+from django.db.models import IntegerField, OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -20,8 +20,9 @@ from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, organizations_with_role
 from staff.boards import cards
 from staff.boards.cards import Card, Column, board_order
-from staff.boards.moves import move_view, to_uuid
+from staff.boards.moves import move_view
 from staff.toolkit.actions import AnyPage, AnyRow, row_url
+from staff.toolkit.lists import to_uuid
 from staff.toolkit.tenant import has_several_organizations
 from staff.toolkit.views import Layout, ViewChangeList, layout_response
 from statuses.models import Board, Status
@@ -45,13 +46,9 @@ class BoardLayout(Layout):
         """Give the row the status, with the model's service. Raises DomainError."""
         raise NotImplementedError
 
-    def confirmation_page(self, row: AnyRow, status: Status) -> str:
-        """Return the address of the page that asks for confirmation of this move, or an empty text."""
-        return ""
-
-    def confirmation_question(self, row: AnyRow, status: Status) -> str:
-        """Return the question to be confirmed before the move, or an empty text."""
-        return ""
+    def confirmation(self, row: AnyRow, status: Status) -> tuple[str, str]:
+        """Return the address of the page that asks for confirmation of this move, or the question; both may be ""."""
+        return "", ""
 
     def urls(self, page: AnyPage) -> list[URLPattern]:
         view = require_http_methods(["GET", "POST"])(page.admin_site.admin_view(partial(move_view, page, self)))
@@ -71,7 +68,7 @@ class BoardLayout(Layout):
             "move_url": reverse(f"admin:{page.opts.app_label}_{page.opts.model_name}_move"),
             "is_empty": not any(column.row_count for column in columns),
         }
-        return layout_response(page, request, cl, "statuses/board_list.html", context)
+        return layout_response(page, request, cl, "staff/board_list.html", context)
 
     def organization(self, page: AnyPage, request: HttpRequest) -> Organization | None:
         """Return the organization of the board: the one that the list is filtered by, or else the first."""
@@ -86,7 +83,11 @@ class BoardLayout(Layout):
         rows = cl.queryset.filter(organization=organization)
         of_status = rows.filter(**{self.status_field: OuterRef("pk")})
         statuses = Status.objects.of(organization).annotate(
-            row_count=cards.CountOf(of_status.order_by().values("pk")[: cards.MAX_COUNT + 1]),
+            row_count=Subquery(
+                of_status.order_by().values("pk")[: cards.MAX_COUNT + 1],
+                template="(SELECT count(*) FROM (%(subquery)s) AS counted)",
+                output_field=IntegerField(),
+            ),
             card_ids=ArraySubquery(of_status.values("pk")[: cards.PAGE_SIZE + 1]),
         )
         columns = [
@@ -107,14 +108,15 @@ class BoardLayout(Layout):
         self, page: AnyPage, request: HttpRequest, cl: ViewChangeList, organization: Organization | None
     ) -> HttpResponse:
         key, offset = request.GET["column"], request.GET.get("offset", "0")
-        if organization is None or not offset.isdecimal() or int(offset) >= cards.MAX_COUNT:
+        # Python refuses to read a number of more than 4,300 digits.
+        if organization is None or not offset.isdecimal() or len(offset) > 9 or int(offset) >= cards.MAX_COUNT:
             raise BadRequest("The board has no such cards.")
         status = Status.objects.of(organization).filter(pk=to_uuid(key)).first() if key else None
         rows = cl.queryset.filter(organization=organization, **{self.status_field: status})
         ids = list(rows.values_list("pk", flat=True)[int(offset) : int(offset) + cards.PAGE_SIZE + 1])
         column = Column(status, 0, ids, self.list_url(cl, status), request.GET, int(offset))
         self.fill(page, request, [column])
-        return TemplateResponse(request, "statuses/board_cards.html", {"column": column, "cl": cl})
+        return TemplateResponse(request, "staff/board_cards.html", {"column": column, "cl": cl})
 
     def list_url(self, cl: ViewChangeList, status: Status | None) -> str:
         names = [f"{self.status_field}__id__exact", f"{self.status_field}__isnull"]

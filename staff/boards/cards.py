@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import IntegerField, Subquery
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -15,13 +14,6 @@ from statuses.models import Status, StatusRole, readable_colors
 PAGE_SIZE = 25  # of a column at once
 MAX_COUNT = 1_000  # beyond it, a count is "1,000+", and cards are not loaded
 ROLE_ORDER = {role.value: number for number, role in enumerate(StatusRole)}
-
-
-class CountOf(Subquery):
-    """The number of rows of a subquery, which may have a limit."""
-
-    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
-    output_field = IntegerField()
 
 
 @dataclass(frozen=True)
@@ -71,9 +63,9 @@ class Column:
         return f"?{parameters.urlencode()}" if offset < MAX_COUNT else ""
 
 
-def board_order(status: Status | None) -> tuple[int, int, str]:
+def board_order(status: Status) -> tuple[int, int, str]:
     """Return the key that sorts a board's columns: by position, then in the order of a sale, then by name."""
-    return (status.position, ROLE_ORDER.get(status.role, 0), status.name.casefold()) if status else (0, 0, "")
+    return status.position, ROLE_ORDER.get(status.role, 0), status.name.casefold()
 
 
 def short_time(at: datetime) -> str:

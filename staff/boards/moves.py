@@ -6,7 +6,6 @@ browser without the script gets a page that asks where to move the card, and the
 
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.contrib import messages
 from django.db import transaction
@@ -16,8 +15,6 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.formats import date_format
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
@@ -25,6 +22,8 @@ from organizations.actors import staff_actor
 from organizations.permissions import current_user
 from staff.boards.cards import Card, board_order
 from staff.toolkit.actions import AnyPage, AnyRow, page_context
+from staff.toolkit.lists import to_uuid
+from staff.toolkit.timeline import full_time
 from statuses.models import Status
 
 AnyBoard: TypeAlias = Any  # a BoardLayout, whose module imports this one
@@ -49,9 +48,10 @@ def move_view(page: AnyPage, board: AnyBoard, request: HttpRequest) -> HttpRespo
     if status is None:
         return answer(page, request, "refused", f"{title} was not moved: choose a column of the board.")
     if "confirmed" not in request.POST and status.pk != getattr(row, f"{board.status_field}_id"):
-        if url := board.confirmation_page(row, status):
+        url, question = board.confirmation(row, status)
+        if url:
             return answer(page, request, "asks", url=f"{url}?{urlencode({'board': data.get('query', '')})}")
-        if question := board.confirmation_question(row, status):
+        if question:
             if request.method != "POST":
                 context = {"question": question, "fields": list(data.items())}
                 return move_page(page, request, row, f"Move to {status}", context)
@@ -90,7 +90,7 @@ def answer(
     if request.headers.get("Accept") == JSON:
         result = {"state": state, "message": message, "url": url}
         if card:
-            html = render_to_string("statuses/board_card.html", {"card": card}, request)
+            html = render_to_string("staff/board_card.html", {"card": card}, request)
             result |= {"column": card.version.rpartition(":")[2], "card": html}
         return JsonResponse(result, status=HTTP_STATUS[state])
     if state == "asks":
@@ -113,7 +113,7 @@ def move_page(
 ) -> TemplateResponse:
     back_url = board_url(page.model, sent_data(request).get("query", ""))
     context |= page_context(page, request, row, title) | {"back_url": back_url}
-    return TemplateResponse(request, "statuses/board_move.html", context)
+    return TemplateResponse(request, "staff/board_move.html", context)
 
 
 def sent_data(request: HttpRequest) -> QueryDict:
@@ -124,8 +124,7 @@ def last_change(board: AnyBoard, row: AnyRow, title: str) -> str:
     change = getattr(row, board.history).select_related("to_status").order_by("-created_at", "-id").first()
     if change is None:
         return f"{title} has been moved by someone else meanwhile. Nothing was changed."
-    at = date_format(timezone.localtime(change.created_at), "DATETIME_FORMAT")
-    actor = change.actor_name or "Someone"
+    actor, at = change.actor_name or "Someone", full_time(change.created_at)
     return f"{actor} has moved {title} to {change.to_status} meanwhile ({at}). Nothing was changed."
 
 
@@ -133,11 +132,3 @@ def board_url(model: type[Model], query_string: str) -> str:
     query = QueryDict(query_string, mutable=True)
     query["layout"] = "board"
     return f"{reverse(f'admin:{model._meta.app_label}_{model._meta.model_name}_changelist')}?{query.urlencode()}"
-
-
-def to_uuid(text: str) -> UUID:
-    """Return the id, or the nil UUID, which no row has, for any other text."""
-    try:
-        return UUID(text)
-    except ValueError:
-        return UUID(int=0)

@@ -4,9 +4,8 @@ It shows all appointments of its hosts, because each of them takes time; those t
 muted. Past and canceled appointments leave no free time that could be booked, and a canceled one takes none.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta, tzinfo
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -21,23 +20,12 @@ from django.utils import timezone
 from appointments.conditions import ENDS_AT, LONGEST
 from appointments.models import Appointment
 from foundation.db.timestamps import isoformat_z, now
-from organizations.models import MemberRole, Membership, Organization
+from organizations.models import MemberRole, Membership
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
-from staff.calendar.grid import (
-    Column,
-    Grid,
-    Slot,
-    Span,
-    blocks_of,
-    build_grid,
-    day_span,
-    gaps,
-    hourly,
-    is_canceled,
-    lay_out,
-)
+from staff.appointments.schedule import is_canceled
+from staff.calendar.grid import Column, Grid, Slot, blocks_of, build_grid, day_span, gaps, hourly, lay_out
 from staff.toolkit.actions import AnyPage
-from staff.toolkit.filters import parse_day
+from staff.toolkit.lists import parse_day
 from staff.toolkit.views import ALL, Layout, ViewChangeList, layout_response
 
 HOSTS_PER_PAGE = 8
@@ -48,35 +36,33 @@ VIEWS_BY_TIME = {"today": "1", "upcoming": "7", "past": "7"}
 HOST, ORGANIZATION = "host__id__exact", "organization__id__exact"  # the list's own filters
 
 
-@dataclass(frozen=True)
 class CalendarPage:
-    request: HttpRequest
-    organization: Organization
-    organizations: list[Organization]
-    first: date
-    is_week: bool
-    host_id: UUID | None
-    page: int
-    shows_canceled: bool
-    can_book: bool
-    zone: tzinfo = field(default_factory=timezone.get_current_timezone)
-    at: datetime = field(default_factory=now)
+    """What the address asks for. Raises BadRequest for invalid values, and Http404 without an organization."""
 
-    @property
-    def days(self) -> list[date]:
-        return [self.first + timedelta(days=number) for number in range(7 if self.is_week else 1)]
-
-    @property
-    def today(self) -> date:
-        return timezone.localdate(self.at, self.zone)
-
-    @property
-    def is_now(self) -> bool:
-        return self.first <= self.today <= self.days[-1]
-
-    @property
-    def span(self) -> Span:
-        return Span(day_span(self.first, self.zone).start, day_span(self.days[-1], self.zone).end)
+    def __init__(self, page: AnyPage, request: HttpRequest) -> None:
+        values, self.request = request.GET, request
+        organizations = organizations_with_role(request, PERMISSIONS[page.area].view).order_by("name")[:MAX_CHOICES]
+        self.organizations = {str(organization.pk): organization for organization in organizations}
+        organization = self.organizations.get(values.get(ORGANIZATION) or next(iter(self.organizations), ""))
+        if organization is None:
+            raise Http404
+        self.organization = organization
+        try:
+            length, self.page = int(values.get("days", "7")), int(values.get("hosts", "1"))
+            day = parse_day(values["day"]) if values.get("day") else timezone.localdate()
+            self.host_id = UUID(values[HOST]) if values.get(HOST) else None
+            if length not in (1, 7) or not 0 < self.page <= MAX_CHOICES:
+                raise ValueError
+        except (IncorrectLookupParameters, ValueError):
+            raise BadRequest("The calendar's address has an invalid value.") from None
+        self.is_week = length == 7
+        self.first = day - timedelta(days=day.weekday()) if self.is_week else day
+        self.days = [self.first + timedelta(days=number) for number in range(length)]
+        self.shows_canceled = values.get("canceled") == "1"
+        self.can_book = has_role(request, PERMISSIONS[page.area].add, organization.pk)
+        self.zone, self.at = timezone.get_current_timezone(), now()
+        self.today = timezone.localdate(self.at)
+        self.is_now = self.today in self.days
 
     def url(self, **changes: object) -> str:
         """Return the page's address with these parameters changed; None removes one."""
@@ -110,18 +96,22 @@ class Calendar(Layout):
     places = ("day", "hosts")
 
     def render(self, page: AnyPage, request: HttpRequest, cl: ViewChangeList) -> HttpResponse:
-        calendar = read_address(page, request)
+        calendar = CalendarPage(page, request)
         if cl.view and (days := VIEWS_BY_TIME.get(cl.view.name)):
             return redirect(request.path + calendar.url(view=ALL.name, days=days, day=None))
-        rows = appointments_of(page, calendar)
+        spans = {day: day_span(day, calendar.zone) for day in calendar.days}
+        rows = appointments_between(spans[calendar.first].start, spans[calendar.days[-1]].end, page, calendar)
         host_choices, chosen = find_hosts(calendar, rows)
-        start = (calendar.page - 1) * HOSTS_PER_PAGE
-        hosts = chosen[start : start + HOSTS_PER_PAGE]
-        appointments = list(rows.filter(has_host(hosts))[: MAX_APPOINTMENTS + 1])
+        number = (calendar.page - 1) * HOSTS_PER_PAGE
+        hosts = chosen[number : number + HOSTS_PER_PAGE]
+        has_host = Q(host__in=[host for host in hosts if host])
+        if None in hosts:
+            has_host |= Q(host=None)
+        appointments = list(rows.filter(has_host)[: MAX_APPOINTMENTS + 1])
         is_complete = len(appointments) <= MAX_APPOINTMENTS
         matching = cl.queryset.filter(pk__in=[row.pk for row in appointments]).order_by().values_list("pk", flat=True)
+        match_ids = set(matching)
         visible = [row for row in appointments[:MAX_APPOINTMENTS] if calendar.shows_canceled or not is_canceled(row)]
-        spans, match_ids = {day: day_span(day, calendar.zone) for day in calendar.days}, set(matching)
         columns = []
         for host in hosts:
             hosted = [row for row in visible if row.host_id == (host.pk if host else None)]
@@ -139,49 +129,21 @@ class Calendar(Layout):
             "page": calendar,
             "hosts": hosts,
             "host_choices": host_choices,
-            "has_more_hosts": len(chosen) > start + HOSTS_PER_PAGE,
+            "has_more_hosts": len(chosen) > number + HOSTS_PER_PAGE,
             "grid": grid,
             "now_line": grid.line(calendar.at),
             "columns": columns,
-            "rows": [columns[start : start + length] for start in range(0, len(columns), length)],
+            "rows": [columns[first : first + length] for first in range(0, len(columns), length)],
             "is_table": is_table,
             "limit": None if is_complete else MAX_APPOINTMENTS,
             "hidden": len(appointments) - len(visible) if is_complete else 0,
         }
-        return layout_response(page, request, cl, "appointments/calendar.html", context)
+        return layout_response(page, request, cl, "staff/calendar.html", context)
 
 
-def read_address(page: AnyPage, request: HttpRequest) -> CalendarPage:
-    """Return the values of the address. Raises BadRequest for invalid ones, and Http404 without an organization."""
-    organizations = list(organizations_with_role(request, PERMISSIONS[page.area].view).order_by("name")[:MAX_CHOICES])
-    by_id = {str(organization.pk): organization for organization in organizations}
-    organization = by_id.get(request.GET.get(ORGANIZATION) or next(iter(by_id), ""))
-    if organization is None:
-        raise Http404
-    values = request.GET
-    days, number = values.get("days", "7"), values.get("hosts", "1")
-    if days not in ("1", "7") or not (number.isascii() and number.isdigit() and 0 < int(number) <= MAX_CHOICES):
-        raise BadRequest("The calendar's address has an invalid value.")
-    try:
-        day = parse_day(values["day"]) if values.get("day") else timezone.localdate()
-        host_id = UUID(values[HOST]) if values.get(HOST) else None
-    except (IncorrectLookupParameters, ValueError):
-        raise BadRequest("The calendar's address has an invalid value.") from None
-    return CalendarPage(
-        request=request,
-        organization=organization,
-        organizations=organizations,
-        first=day - timedelta(days=day.weekday()) if days == "7" else day,
-        is_week=days == "7",
-        host_id=host_id,
-        page=int(number),
-        shows_canceled=values.get("canceled") == "1",
-        can_book=has_role(request, PERMISSIONS[page.area].add, organization.pk),
-    )
-
-
-def appointments_of(page: AnyPage, calendar: CalendarPage) -> QuerySet[Appointment]:
-    start, end = calendar.span.start, calendar.span.end
+def appointments_between(
+    start: datetime, end: datetime, page: AnyPage, calendar: CalendarPage
+) -> QuerySet[Appointment]:
     begun: QuerySet[Appointment] = page.get_queryset(calendar.request).filter(
         organization=calendar.organization, schedule_time__gt=start - LONGEST, schedule_time__lt=end
     )
@@ -206,11 +168,6 @@ def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> tuple[list[Me
     if None in present and page.host_id is None:
         chosen.append(None)
     return choices, chosen
-
-
-def has_host(hosts: Iterable[Membership | None]) -> Q:
-    members = [host for host in hosts if host]
-    return Q(host__in=members) | Q(host=None) if None in hosts else Q(host__in=members)
 
 
 def free_slots(page: CalendarPage, grid: Grid, column: Column, *, by_hour: bool) -> Iterator[Slot]:

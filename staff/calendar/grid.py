@@ -8,11 +8,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
 from uuid import UUID
 
 from appointments.models import Appointment
 from appointments.reports import Period
-from statuses.models import StatusRole
+from staff.appointments.schedule import is_canceled
 
 STEP = timedelta(minutes=5)
 STEPS_PER_HOUR = 12
@@ -23,8 +24,7 @@ HALF_HOUR = timedelta(minutes=30)  # clocks are moved by half an hour at least
 MAX_LANES = 8  # beside each other; further blocks overlap
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     start: datetime
     end: datetime
 
@@ -46,10 +46,6 @@ class Block:
     @property
     def position(self) -> str:
         return f"{position_classes(self.top, self.height)} l{self.lane} w{self.lanes}"
-
-    @property
-    def is_canceled(self) -> bool:
-        return is_canceled(self.appointment)
 
 
 @dataclass
@@ -81,8 +77,7 @@ class Column:
 
     @property
     def items(self) -> list[Block | Slot]:
-        items: list[Block | Slot] = [*self.blocks, *self.slots]
-        return sorted(items, key=lambda item: (item.span.start, item.span.end))
+        return sorted([*self.blocks, *self.slots], key=lambda item: item.span)
 
 
 @dataclass(frozen=True)
@@ -171,15 +166,15 @@ def lay_out(column: Column, grid: Grid) -> None:
         for member in group:
             member.lanes = min(len(lane_ends), MAX_LANES)
     hours = hours_of(column.day, grid.zone)
-    skipped = [row * STEPS_PER_HOUR for row, hour in enumerate(grid.hours) if hour not in hours]
-    column.skipped = [position_classes(top, STEPS_PER_HOUR) for top in skipped]
+    skipped = [row for row, hour in enumerate(grid.hours) if hour not in hours]
+    column.skipped = [position_classes(row * STEPS_PER_HOUR, STEPS_PER_HOUR) for row in skipped]
 
 
 def gaps(blocks: Iterable[Block], window: Span, now: datetime) -> Iterator[Span]:
     """Yield the free times of a window from the next quarter of an hour on that are long enough for a call."""
     quarter = now.astimezone(UTC).replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
     start = max(window.start, quarter if quarter == now else quarter + SHORTEST_GAP)
-    busy = sorted((block.span for block in blocks if not block.is_canceled), key=lambda span: span.start)
+    busy = sorted(block.span for block in blocks if not is_canceled(block.appointment))
     for span in [*busy, Span(window.end, window.end)]:
         if min(span.start, window.end) - start >= SHORTEST_GAP:
             yield Span(start, min(span.start, window.end))
@@ -189,7 +184,7 @@ def gaps(blocks: Iterable[Block], window: Span, now: datetime) -> Iterator[Span]
 def hourly(gap: Span, zone: tzinfo) -> Iterator[Span]:
     """Yield the parts of a gap, each until the next full hour; the last one may be shorter."""
     start = gap.start
-    while gap.end - start >= SHORTEST_GAP:
+    while start < gap.end:
         to_next_hour = timedelta(minutes=60 - start.astimezone(zone).minute)
         end = min(start + to_next_hour, gap.end)
         if end - start >= SHORTEST_GAP:
@@ -201,7 +196,3 @@ def position_classes(top: int, height: int) -> str:
     """Return classes of calendar.css for a position and a height in steps: the pages have no inline styles."""
     (h, m), (d, e) = divmod(top, STEPS_PER_HOUR), divmod(height, STEPS_PER_HOUR)
     return f"h{h} m{m} d{d} e{e}"
-
-
-def is_canceled(appointment: Appointment) -> bool:
-    return appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED

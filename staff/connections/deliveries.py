@@ -13,8 +13,7 @@ from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.base import ReadOnlyInline, format_json, state_label
-from staff.toolkit.columns import time_column
-from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.lists import DayRangeFilter, time_column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from webhooks.models import Attempt, Delivery
 from webhooks.replays import replay, replay_all

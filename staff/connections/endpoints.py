@@ -24,10 +24,6 @@ from webhooks.replays import count_pending_replays, recent_replays, replay_since
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 from webhooks.topics import TEST, topics
 
-SIGNING_EXPLANATION = (
-    "Receivers verify the signature of each delivery with this secret. It is shown only once: "
-    "store it now, where only your receiver can read it."
-)
 IS_ACTIVE = attrgetter("is_active")  # a disabled endpoint gets neither tests nor replays
 HEALTH_FIELDS = [
     ("failures", "timeouts", "failing_since"),
@@ -77,8 +73,11 @@ class ReplayMissedForm(ConfirmationForm):
 
 
 def show_secret(request: HttpRequest, endpoint: Endpoint, title: str, secret: str) -> HttpResponse:
-    url = row_url(endpoint)
-    return secret_page(request, endpoint, url, title=title, explanation=SIGNING_EXPLANATION, secret=secret)
+    explanation = (
+        "Receivers verify the signature of each delivery with this secret. It is shown only once: store it now, where "
+        "only your receiver can read it."
+    )
+    return secret_page(request, endpoint, row_url(endpoint), title=title, explanation=explanation, secret=secret)
 
 
 @admin.register(Endpoint)
@@ -100,7 +99,7 @@ class EndpointAdmin(TenantAdmin):
     )
 
     class Media:
-        js = ("webhooks/replays.js",)
+        js = ("staff/replays.js",)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.replays_view)
@@ -121,7 +120,7 @@ class EndpointAdmin(TenantAdmin):
             "source": reverse("admin:webhooks_endpoint_replays", args=[endpoint.pk]),
             "in_progress": any(replay.pending for replay in recent),
         }
-        return render_to_string("webhooks/replays.html", context)
+        return render_to_string("staff/replays.html", context)
 
     def save_model(self, request: HttpRequest, obj: Endpoint, form: EndpointForm, change: bool) -> None:
         data = form.cleaned_data

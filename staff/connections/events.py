@@ -11,7 +11,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 
 from organizations.permissions import Area
 from staff.toolkit.base import ReadOnlyInline, format_json
-from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.lists import DayRangeFilter
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from webhooks.models import Delivery, Event
 from webhooks.topics import topics

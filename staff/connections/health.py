@@ -42,7 +42,7 @@ def render_health(endpoint: Endpoint) -> str:
         "was_sent": endpoint.last_success_at or endpoint.failing_since,
         "width": max(1, len(attempts)) * BAR_SPACING,
     }
-    return render_to_string("webhooks/health.html", context)
+    return render_to_string("staff/health.html", context)
 
 
 def recent_attempts(endpoint: Endpoint) -> QuerySet[Attempt]:

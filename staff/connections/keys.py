@@ -14,15 +14,9 @@ from foundation.db.timestamps import now
 from organizations.defaults import both_scopes
 from organizations.models import ApiKey, Scope
 from organizations.permissions import Area, current_user
-from organizations.services import OVERLAPS, issue_key, revoke_key, rotate_key
+from organizations.services import issue_key, revoke_key, rotate_key
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
 from staff.toolkit.tenant import TenantAdmin, TenantForm
-
-KEY_EXPLANATION = (
-    "Requests send it in the x-api-key header. It is shown only once: store it now, where only your integration can "
-    "read it."
-)
-OVERLAP_LABELS = {"now": "Immediately", "1h": "In 1 hour", "24h": "In 24 hours", "7d": "In 7 days"}
 
 
 class KeyForm(TenantForm):
@@ -45,7 +39,7 @@ class KeyForm(TenantForm):
 
 class RotationForm(ConfirmationForm):
     overlap = forms.ChoiceField(
-        choices=[(name, OVERLAP_LABELS[name]) for name in OVERLAPS],
+        choices={"now": "Immediately", "1h": "In 1 hour", "24h": "In 24 hours", "7d": "In 7 days"},
         initial="24h",
         label="The old key stops working",
         widget=UnfoldAdminSelectWidget,
@@ -60,7 +54,11 @@ def newest_key_id(key: ApiKey) -> UUID:
 
 
 def show_key(request: HttpRequest, key: ApiKey, text: str) -> HttpResponse:
-    return secret_page(request, key, row_url(key), title="New API key", explanation=KEY_EXPLANATION, secret=text)
+    explanation = (
+        "Requests send it in the x-api-key header. It is shown only once: store it now, where only your integration "
+        "can read it."
+    )
+    return secret_page(request, key, row_url(key), title="New API key", explanation=explanation, secret=text)
 
 
 @admin.register(ApiKey)

@@ -15,7 +15,7 @@ from organizations.models import Membership
 from organizations.permissions import Area
 from staff.toolkit.actions import AnyPage, ConfirmationForm, object_action
 from staff.toolkit.base import format_json, state_label
-from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.lists import DayRangeFilter
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 
 

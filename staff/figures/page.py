@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from foundation.db.timestamps import now
 from organizations.models import MemberRole, Membership, Organization
 from organizations.permissions import PERMISSIONS, Area, current_user, organizations_with_role
 from staff.toolkit.tenant import has_several_organizations
+from staff.toolkit.views import Link
 
 T = TypeVar("T")
 
@@ -40,12 +41,6 @@ class Figure:
     value: float | None = None
     is_rate: bool = False
     change: str = ""  # since the period before, where the page compares
-
-
-class Choice(NamedTuple):
-    label: str
-    value: str
-    is_chosen: bool
 
 
 @dataclass(frozen=True)
@@ -103,19 +98,11 @@ class FiguresPage:
         return "?" + urlencode({name: value for name, value in parameters.items() if value is not None})
 
     @property
-    def whose(self) -> list[Choice]:
+    def whose(self) -> list[Link]:
         return [
-            Choice("Mine", self.url(who="mine"), self.is_mine),
-            Choice("Team", self.url(who="team"), not self.is_mine),
+            Link("Mine", self.url(who="mine"), is_active=self.is_mine),
+            Link("Team", self.url(who="team"), is_active=not self.is_mine),
         ]
-
-    @property
-    def is_custom(self) -> bool:
-        return bool(self.request.GET.get("from"))
-
-    @property
-    def form_parameters(self) -> list[tuple[str, str]]:
-        return [(name, value) for name in ("organization", "who", "by") if (value := self.request.GET.get(name))]
 
 
 def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> FiguresPage | None:

@@ -7,6 +7,7 @@ were counted. `appointments.reports` counts them by the conditions that the list
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db.models import Model
 from django.utils.formats import date_format
@@ -17,7 +18,8 @@ from appointments.reports import Key, Numbers, Period, StatusTime
 from leads.models import Source
 from optins.models import OptIn
 from organizations.models import Membership
-from staff.figures.page import BY, DAYS, Choice, Figure, FiguresPage
+from staff.figures.page import BY, DAYS, Figure, FiguresPage
+from staff.toolkit.views import Link
 
 MAX_OPTIONS = 500  # of a select
 MAX_GROUPS = 50  # rows of a table
@@ -156,19 +158,18 @@ def switches(page: FiguresPage, by: Mapping[str, str]) -> dict[str, object]:
     length, is_until_today = len(page.period.days), page.period.last == page.today.last
     return {
         "periods": [
-            Choice(f"{days} d", page.url(days=days, **{"from": None, "to": None}), is_until_today and length == days)
+            Link(
+                f"{days} d",
+                page.url(days=days, **{"from": None, "to": None}),
+                is_active=is_until_today and length == days,
+            )
             for days in DAYS
         ],
-        "by": [Choice(label, page.url(by=name), name == page.by) for name, label in by.items()],
+        "by": [Link(label, page.url(by=name), is_active=name == page.by) for name, label in by.items()],
     }
 
 
-def selects(page: FiguresPage) -> list[tuple[str, str, list[Choice]]]:
-    rows = {
-        model: [(str(row.pk), str(row)) for row in named_rows(page, model)[:MAX_OPTIONS]]
-        for model in dict.fromkeys(MODELS.values())
-    }
-    return [
-        (label, name, [Choice(text, id, id == str(page.narrowing.get(name))) for id, text in rows[MODELS[name]]])
-        for name, label in BY.items()
-    ]
+def selects(page: FiguresPage) -> list[tuple[str, str, list[Model], UUID | None]]:
+    """Return the label, the parameter, the rows to choose from and the chosen one's id of each filter."""
+    rows = {model: list(named_rows(page, model)[:MAX_OPTIONS]) for model in dict.fromkeys(MODELS.values())}
+    return [(label, name, rows[MODELS[name]], page.narrowing.get(name)) for name, label in BY.items()]

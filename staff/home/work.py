@@ -18,6 +18,7 @@ from optins.models import OptIn
 from organizations.permissions import PERMISSIONS, Area, has_role
 from staff.appointments.record_forms import default_of_role
 from staff.figures.page import Figure, FiguresPage
+from staff.selections import LATEST_FIRST, NEXT_FIRST
 from staff.toolkit.actions import row_url
 from statuses.models import Board, Status, StatusRole
 
@@ -40,7 +41,7 @@ class WorkList:
 
 def work_context(page: FiguresPage) -> dict[str, object]:
     statuses = list(Status.objects.of(page.organization))
-    appointments = page.appointments()
+    appointments = page.appointments().select_related("lead", "event_type", "host__user", "outcome")
     lists = [
         *appointment_lists(page, appointments, statuses),
         follow_up_list(page, statuses),
@@ -49,7 +50,7 @@ def work_context(page: FiguresPage) -> dict[str, object]:
     upcoming = conditions.still_to_come(appointments.filter(schedule_time__gte=page.today.end), page.at)
     return {
         "lists": lists,
-        "next": upcoming.select_related("lead").order_by("schedule_time", "id").first(),
+        "next": upcoming.order_by(*NEXT_FIRST).first(),
         "soon": page.at + timedelta(hours=2),  # until then, an appointment says how long it is until it begins
         "may_book": has_role(page.request, PERMISSIONS[Area.WORK].add, page.organization.pk),
         "booking_url": page.add_url(Appointment),
@@ -59,25 +60,21 @@ def work_context(page: FiguresPage) -> dict[str, object]:
 def appointment_lists(page: FiguresPage, rows: QuerySet[Appointment], statuses: list[Status]) -> list[WorkList]:
     tomorrow = page.today.last + timedelta(days=1)
     days = {"today": page.today, "tomorrow": Period(tomorrow, tomorrow, page.period.zone)}
-    related = ("lead", "event_type", "host__user", "outcome")
     lists = [
         work_list(
             page,
             (day, day.capitalize(), f"No appointments {'left ' if day == 'today' else ''}{day}."),
-            conditions.still_to_come(rows.filter(period.contains("schedule_time")), page.at),
+            conditions.still_to_come(rows.filter(period.contains("schedule_time")), page.at).order_by(*NEXT_FIRST),
             page.list_url(Appointment, work=day, **page.mine),
-            order=("schedule_time", "id"),
-            related=related,
         )
         for day, period in days.items()
     ]
+    booked = status_ids(statuses, *conditions.BOOKED_ROLES)
     without_outcome = work_list(
         page,
         ("without_outcome", "Without outcome", "Every past appointment has an outcome."),
-        conditions.without_outcome(rows, status_ids(statuses, *conditions.BOOKED_ROLES), page.at),
+        conditions.without_outcome(rows, booked, page.at).order_by(*LATEST_FIRST),
         page.list_url(Appointment, work="without_outcome", **page.mine),
-        order=("-schedule_time", "-id"),
-        related=related,
         has_buttons=True,
         buttons=outcome_buttons(statuses),
     )
@@ -86,14 +83,14 @@ def appointment_lists(page: FiguresPage, rows: QuerySet[Appointment], statuses: 
 
 def follow_up_list(page: FiguresPage, statuses: list[Status]) -> WorkList:
     due = conditions.follow_up_due(status_ids(statuses, StatusRole.FOLLOW_UP), page.today.end)
-    rows = Lead.objects.of(page.organization).filter(due)
+    rows = Lead.objects.of(page.organization).filter(due).select_related("status", "setter__user")
+    if page.member_id:
+        rows = rows.filter(conditions.is_followed_by([page.member_id]))
     return work_list(
         page,
         ("follow_ups", "Follow-ups due", "No follow-up is due today."),
-        rows.filter(conditions.is_followed_by([page.member_id])) if page.member_id else rows,
+        rows.order_by(Coalesce("next_step_at", "next_touch_point_at"), "-created_at", "-id"),
         page.list_url(Lead, work="follow_up", **page.mine),
-        order=(Coalesce("next_step_at", "next_touch_point_at"), "-created_at", "-id"),
-        related=("status", "setter__user"),
         has_buttons=True,
     )
 
@@ -103,14 +100,14 @@ def opt_in_list(page: FiguresPage, statuses: list[Status]) -> WorkList:
     start = Period(first, first, page.period.zone).start
     not_called = conditions.not_called(status_ids(statuses, StatusRole.NEW_LEAD))
     rows = OptIn.objects.of(page.organization).filter(not_called, created_at__gte=start)
+    if page.member_id:
+        rows = rows.filter(conditions.is_called_by([page.member_id]))
     empty = f"Everybody who opted in during the last {DAYS_TO_CALL} days was called or has booked."
     return work_list(
         page,
         ("opt_ins", "Opt-ins not called yet", empty),
-        rows.filter(conditions.is_called_by([page.member_id])) if page.member_id else rows,
+        rows.select_related("lead__setter__user").order_by("-created_at", "-id"),
         page.list_url(OptIn, stage="not_called", created_at_from=first, **page.mine),
-        order=("-created_at", "-id"),
-        related=("lead", "lead__setter__user"),
     )
 
 
@@ -120,8 +117,6 @@ def work_list(
     rows: QuerySet[Any],
     url: str,
     *,
-    order: tuple[Any, ...],
-    related: tuple[str, ...],
     has_buttons: bool = False,
     buttons: Collection[Status] = (),
 ) -> WorkList:
@@ -129,10 +124,9 @@ def work_list(
 
     `texts` are the kind, the title, and the text without any rows.
     """
-    ids = list(rows.order_by(*order).values_list("pk", flat=True)[: MAX_COUNT + 1])
-    first = rows.model.unscoped.filter(pk__in=ids[:MAX_ROWS])
-    by_id = first.select_related(*related).in_bulk()
-    links = [(by_id[id], row_url(by_id[id])) for id in ids[:MAX_ROWS] if id in by_id]
+    ids = list(rows.values_list("pk", flat=True)[: MAX_COUNT + 1])
+    first = rows.filter(pk__in=ids[:MAX_ROWS])
+    links = [(row, row_url(row)) for row in first]
     model_admin: Any = admin.site.get_model_admin(rows.model)
     writable = set(model_admin.writable_rows(page.request, first).values_list("pk", flat=True)) if has_buttons else ()
     text = str(len(ids)) if len(ids) <= MAX_COUNT else f"{MAX_COUNT:,}+"

@@ -1,14 +1,13 @@
 """The list of possible duplicates, and the pages that compare two leads, merge them and undo a merge."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,7 +19,7 @@ from django.utils.safestring import SafeString
 from unfold.views import ChangeList
 
 from foundation.api.exceptions import Conflict, DomainError
-from foundation.api.fields import parse_timestamp, parse_uuid
+from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import isoformat_z
 from leads.duplicates import describe_reasons, dismiss, find_similar
 from leads.merging import CHOICES, UNDO_DAYS, merge_leads, reason_against_undoing, undo_merge, when
@@ -28,11 +27,11 @@ from leads.models import Lead, PossibleDuplicate
 from leads.topics import MERGED
 from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
-from staff.leads.columns import contact
 from staff.leads.comparison import compare, counts, custom_fields, warnings_about
+from staff.leads.lists import contact
 from staff.toolkit.actions import page_context, row_url
 from staff.toolkit.bulk import selected_action
-from staff.toolkit.columns import two_lines
+from staff.toolkit.lists import to_uuid, two_lines
 from staff.toolkit.record import Card, Fact, RecordAdmin
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.views import ALL, View
@@ -61,13 +60,12 @@ def lead_urls(page: TenantAdmin) -> list[URLPattern]:
 
 def redirect_to_kept(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpResponse | None:
     """Return the redirect to the lead that this one was merged into, or None if it wasn't."""
-    with suppress(ValueError):
-        merged_id = parse_uuid(unquote(object_id))
-        if lead := page.get_queryset(request).filter(merges__previous_id=merged_id).first():
-            nothing = " Nothing was saved." if request.method == "POST" else ""
-            messages.warning(request, f"The lead you opened was merged into this one.{nothing}")
-            return redirect(row_url(lead))
-    return None
+    lead = page.get_queryset(request).filter(merges__previous_id=to_uuid(unquote(object_id))).first()
+    if lead is None:
+        return None
+    nothing = " Nothing was saved." if request.method == "POST" else ""
+    messages.warning(request, f"The lead you opened was merged into this one.{nothing}")
+    return redirect(row_url(lead))
 
 
 def get_lead(page: TenantAdmin, request: HttpRequest, object_id: str) -> Lead:
@@ -101,14 +99,11 @@ def duplicates_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> 
         "text": text,
         "merges": [(merge, when(merge.created_at), reason_against_undoing(merge)) for merge in merges],
     }
-    return TemplateResponse(request, "leads/duplicates.html", context)
+    return TemplateResponse(request, "staff/duplicates.html", context)
 
 
 def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:
-    try:
-        merge = lead.merges.filter(pk=request.POST.get("merge", "")).first()
-    except ValidationError:
-        merge = None
+    merge = lead.merges.filter(pk=to_uuid(request.POST.get("merge", ""))).first()
     if merge is None:
         messages.warning(request, "This was undone already.")
         return redirect(row_url(lead))
@@ -162,7 +157,7 @@ def merge_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpR
         .count(),
         "days": UNDO_DAYS,
     }
-    return TemplateResponse(request, "leads/merge.html", context)
+    return TemplateResponse(request, "staff/merge.html", context)
 
 
 def merge_chosen(page: TenantAdmin, request: HttpRequest, older: Lead, newer: Lead) -> Lead:

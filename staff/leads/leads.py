@@ -24,23 +24,21 @@ from staff.appointments.lead_page import (
     next_step_notice,
     set_next_step,
 )
-from staff.appointments.timeline import appointment_sources, of_lead
-from staff.boards.leads import LeadBoard
+from staff.appointments.timeline import APPOINTMENT_SOURCES
+from staff.boards.layouts import LeadBoard
 from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
 from staff.leads import record
-from staff.leads.columns import contact, next_step
 from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
+from staff.leads.lists import contact, find_by_lead, next_step
 from staff.leads.privacy import erase, erasure_notice, export_json
-from staff.leads.search import find_by_lead
 from staff.optins import opt_ins
 from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
 from staff.toolkit.bulk import members, selected_action
-from staff.toolkit.columns import time_column
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
-from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.forms import accepted_email
+from staff.toolkit.lists import DayRangeFilter, time_column
 from staff.toolkit.record import Fact, RecordAdmin
 from staff.toolkit.timeline import TimelineEntry, TimelineSource, change_entry
 from staff.toolkit.views import TABLE
@@ -94,10 +92,6 @@ class LeadForm(CustomValuesForm):
             raise forms.ValidationError("Enter a valid phone number.")
         self.instance.phone_country = phone.country if phone else None
         return phone.e164 if phone else None
-
-    def clean_next_touch_point_type(self) -> str | None:
-        """Return None instead of an empty string, because the API shows null."""
-        return self.cleaned_data["next_touch_point_type"] or None
 
     def changed_values(self) -> dict[str, Any]:
         values = super().changed_values()
@@ -196,7 +190,7 @@ class LeadAdmin(RecordAdmin):
         TimelineSource("statuses", "Status", record.status_changes),
         TimelineSource("changes", "Changes", record.changes),
         TimelineSource("opt_ins", "Opt-ins", opt_ins),
-        *appointment_sources(of_lead),
+        *APPOINTMENT_SOURCES,
     )
     cards = (appointments_card, record.facts_card, duplicates_card)
 
@@ -215,7 +209,7 @@ class LeadAdmin(RecordAdmin):
     def change_entries(self, row: Lead, changes: list[LeadChange]) -> list[TimelineEntry]:
         emails = record.merged_emails(row, changes)
         return [
-            change_entry("changes", change, Lead, text=record.merge_text(change, emails), without=("previous_ids",))
+            change_entry(change, Lead, text=record.merge_text(change, emails), without=("previous_ids",))
             for change in changes
         ]
 

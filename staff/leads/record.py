@@ -52,10 +52,7 @@ class LeadNoteForm(ConfirmationForm):
     """The form for a note. `new_id` is the note's, so that a form sent twice stores it once."""
 
     note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 4}))
-    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput)
-
-    def clean_new_id(self) -> UUID:
-        return check_new_id(self.cleaned_data["new_id"]) or uuid7()
+    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput, validators=[check_new_id])
 
 
 @object_action(
@@ -74,8 +71,8 @@ def set_status(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadSt
 
 @object_action("Note", icon="edit_note", question="Everyone who can see the lead sees the note.", form=LeadNoteForm)
 def add_note(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadNoteForm) -> str:
-    data, actor = form.cleaned_data, staff_actor(current_user(request))
-    services.add_note(organization=lead.organization, actor=actor, lead=lead, text=data["note"], id=data["new_id"])
+    id, actor = form.cleaned_data["new_id"] or uuid7(), staff_actor(current_user(request))
+    services.add_note(organization=lead.organization, actor=actor, lead=lead, text=form.cleaned_data["note"], id=id)
     return "The note was added."
 
 
@@ -116,7 +113,7 @@ def changes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
         step = change.fields.get("next_step_at")
         text = "" if step is None else "Next step set" if step[1] else "Next step done"
         without = ("status", "previous_ids", *hidden_touch_point(change))
-        yield change_entry("changes", change, Lead, text=merge_text(change, emails) or text, without=without)
+        yield change_entry(change, Lead, text=merge_text(change, emails) or text, without=without)
 
 
 def merged_emails(lead: Lead, changes: list[LeadChange]) -> dict[UUID, str | None]:

@@ -30,8 +30,8 @@ from foundation.db.timestamps import MillisecondDateTimeField
 from foundation.outbox import Job, State
 from organizations.actors import staff_actor
 from organizations.permissions import current_user
-from staff.toolkit.actions import AnyRow, row_url
-from staff.toolkit.forms import ServiceForm, TimestampField, validate_year
+from staff.toolkit.actions import AnyPage, AnyRow, row_url
+from staff.toolkit.forms import ServiceForm, TimestampField
 from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator
 from staff.toolkit.views import TABLE, Layout, ListButton, View, ViewChangeList
 
@@ -69,8 +69,7 @@ class ReadOnlyField(UnfoldAdminReadonlyField):
         page = pages.get(remote_field.model)
         if request and page and not page.has_view_permission(request, remote_obj):
             return str(remote_obj)
-        link: str = super().get_admin_url(remote_field, remote_obj)
-        return link
+        return str(super().get_admin_url(remote_field, remote_obj))
 
 
 unfold_forms.UnfoldAdminReadonlyField = ReadOnlyField  # Unfold has no setting for it
@@ -88,6 +87,7 @@ class ServiceAdmin(ModelAdmin):
     form = ServiceForm
     add_form: type[ServiceForm] | None = None  # as in Django's UserAdmin: the form for a new row
     service_error: DomainError | None = None
+    change_form_before_template = "admin/hidden_fields.html"
     compressed_fields = False
     list_filter_submit = True
     list_per_page = 50
@@ -102,6 +102,8 @@ class ServiceAdmin(ModelAdmin):
     # Lookups that no filter offers, but links of the admin use.
     lookups_of_links: ClassVar[tuple[str, ...]] = ()
     empty_text = ""  # what to do for the first row
+    # Finds rows by a search term, in place of Django's search: (page, request, rows, term) -> rows.
+    find_rows: Callable[[AnyPage, HttpRequest, QuerySet[Any], str], QuerySet[Any]] | None = None
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ViewChangeList
@@ -119,6 +121,8 @@ class ServiceAdmin(ModelAdmin):
         """Return the rows that match. Raises BadRequest for a search that would be too expensive."""
         if len(search_term) > MAX_SEARCH_LENGTH or len(search_term.split()) > MAX_SEARCH_WORDS:
             raise BadRequest(f"Search for at most {MAX_SEARCH_WORDS} words.")
+        if self.find_rows and search_term.strip():
+            return self.find_rows(self, request, queryset, search_term), False
         return super().get_search_results(request, queryset, search_term)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
@@ -162,23 +166,17 @@ class ServiceAdmin(ModelAdmin):
     def get_form(
         self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
     ) -> type[ServiceForm]:
-        if obj is None and self.add_form:
-            kwargs.setdefault("form", self.add_form)
-        form = super().get_form(request, obj, change=change, **kwargs)
+        form = super().get_form(request, obj, change=change, **{"form": self.form_class(obj), **kwargs})
         return type(form.__name__, (form,), {"page": self, "request": request})
+
+    def form_class(self, obj: AnyRow | None) -> type[ServiceForm]:
+        return self.form if obj else self.add_form or self.form
 
     def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
         """Return the fields that show stored values, which a new row doesn't have."""
         if obj and self.is_read_only:
             return flatten_fieldsets(super().get_fieldsets(request, obj))
         return self.readonly_fields if obj else ()
-
-    def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
-        groups: Fieldsets = super().get_fieldsets(request, obj)
-        if obj:
-            return groups
-        (title, options), *others = groups
-        return [(title, {**options, "fields": [*options["fields"], "new_id"]}), *others]
 
     def get_inlines(self, request: HttpRequest, obj: AnyRow | None) -> Sequence[type["ReadOnlyInline"]]:
         return self.inlines if obj else ()  # no other row refers to a new one
@@ -246,12 +244,6 @@ class ServiceAdmin(ModelAdmin):
             raise BadRequest("The selection has an invalid id.") from None
         return super().response_action(request, queryset)
 
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the page's own actions, without Django's bulk deletion, which would bypass the services."""
-        actions: dict[str, Any] = super().get_actions(request)
-        actions.pop("delete_selected", None)
-        return actions
-
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         row = self.get_object(request, unquote(object_id))
         if row is None:
@@ -269,8 +261,6 @@ class ServiceAdmin(ModelAdmin):
         for link in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
             if hasattr(field.widget, link):
                 setattr(field.widget, link, False)
-        if isinstance(db_field, MillisecondDateTimeField):
-            field.validators = [*field.validators, validate_year]
         return field
 
 
@@ -289,10 +279,9 @@ class BoundedInlineFormSet(PaginationInlineFormSet):
 
     def get_page_num(self) -> int:
         try:
-            number: int = super().get_page_num()
+            return int(super().get_page_num())
         except ValueError:  # too many digits, or one such as ² that int() doesn't read
             return 1
-        return number
 
 
 class ReadOnlyInline(TabularInline):

@@ -14,18 +14,16 @@ from django import forms
 from django.http import HttpRequest
 from unfold import widgets
 
+from leads.custom_values import without_zero_fraction
 from leads.models import CustomField
 from staff.toolkit.export import Cell, Column, Export, yes_or_no
 from staff.toolkit.tenant import OptimisticLockForm
 
 JsonValue = str | float | bool | None
-FieldValue = JsonValue | date
-
-MAX_EXACT_INTEGER = 2**53  # up to here a float represents every integer exactly
 
 
 def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
-    common: dict[str, Any] = {"label": field.label, "required": False}
+    common: dict[str, Any] = {"label": field.label, "required": False, "initial": value}
     match field.type:
         case CustomField.Type.NUMBER:
             return forms.FloatField(**common, widget=widgets.UnfoldAdminDecimalFieldWidget)
@@ -44,13 +42,11 @@ def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
     return forms.CharField(**common, max_length=10_000, widget=widgets.UnfoldAdminTextInputWidget)
 
 
-def to_json(value: FieldValue) -> JsonValue:
+def to_json(value: JsonValue | date) -> JsonValue:
     """Return the form's value as it is stored: a date as text, an integral number without a fraction."""
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_EXACT_INTEGER:
-        return int(value)
-    return value
+    return without_zero_fraction(value) if isinstance(value, float) else value
 
 
 def form_field_name(field_id: UUID) -> str:
@@ -84,11 +80,6 @@ class CustomValuesForm(OptimisticLockForm):
 
     service_fields: ClassVar[Sequence[str]]  # the fields that the service takes as arguments
     custom_fields: ClassVar[list[CustomField]] = []
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for field in self.custom_fields:
-            self.initial[form_field_name(field.pk)] = self.instance.custom_values.get(str(field.pk))
 
     def changed_values(self) -> dict[str, Any]:
         """Return the changed fields of `service_fields`, and `custom_values` if a custom field has changed.

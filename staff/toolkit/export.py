@@ -152,14 +152,11 @@ def counted(rows: QuerySet[Any], columns: list[Column], counts: Counter[UUID]) -
         ]
 
 
-class Size(Func):
-    template = "COALESCE(octet_length((%(expressions)s)::text), 0)"
-    output_field = IntegerField()
-
-
 def batch_length(rows: QuerySet[Any], cells: Iterable[Combinable]) -> int:
     """Return how many of the rows may be read at once, so that a batch has `BATCH_SIZE` bytes or is one row."""
-    largest = rows.order_by().aggregate(largest=Max(reduce(add, map(Size, cells))))["largest"]
+    template = "COALESCE(octet_length((%(expressions)s)::text), 0)"
+    sizes = [Func(cell, template=template, output_field=IntegerField()) for cell in cells]
+    largest = rows.order_by().aggregate(largest=Max(reduce(add, sizes)))["largest"]
     return max(1, min(BATCH, BATCH_SIZE // (largest or 1)))
 
 

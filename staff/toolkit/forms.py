@@ -16,8 +16,20 @@ from foundation.api.fields import YEARS
 from staff.toolkit.actions import add_form_errors
 
 
+def validate_year(timestamp: datetime) -> None:
+    if timestamp.year not in YEARS:
+        raise ValidationError(f"Enter a year from {YEARS[0]} to {YEARS[-1]}.")
+
+
+def check_new_id(id: UUID) -> None:
+    if id.version != 7:  # all rows have this kind
+        raise ValidationError("Open the form again.")
+
+
 class TimestampField(forms.SplitDateTimeField):
     """A day and a time in the user's time zone. A stored time that isn't changed stays exactly as it is."""
+
+    default_validators = [validate_year]
 
     def _clean_bound_field(self, bf: forms.BoundField) -> datetime | None:
         # Django refuses a time in the hour that a clock repeats, as it can't know which of the two is meant.
@@ -31,7 +43,7 @@ class ServiceForm(forms.ModelForm):
     page: ClassVar[Any]  # the ServiceAdmin that shows the form
     request: ClassVar[HttpRequest]
     # The id of the row to add, chosen when the form is shown: as it is the primary key, a form sent twice adds one row.
-    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput)
+    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput, validators=[check_new_id])
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -39,7 +51,7 @@ class ServiceForm(forms.ModelForm):
             self.fields.pop("new_id")
 
     def clean_new_id(self) -> UUID | None:
-        new_id = check_new_id(self.cleaned_data["new_id"])
+        new_id: UUID | None = self.cleaned_data["new_id"]
         self.instance.pk = new_id or self.instance.pk
         return new_id
 
@@ -47,13 +59,6 @@ class ServiceForm(forms.ModelForm):
         super()._post_clean()  # type: ignore[misc]
         if self.page.service_error:
             add_form_errors(self, self.page.service_error)
-
-
-def check_new_id(new_id: UUID | None) -> UUID | None:
-    """Return the id. Raises ValidationError if it is not of the kind that all rows have."""
-    if new_id and new_id.version != 7:
-        raise ValidationError("Open the form again.")
-    return new_id
 
 
 def accepted_email(form: forms.BaseForm, name: str) -> str:
@@ -85,8 +90,3 @@ class WebAddressField(forms.URLField):
         )
         # Django's form field also allows ftp.
         self.validators = [URLValidator(schemes=["http", "https"])]
-
-
-def validate_year(timestamp: datetime) -> None:
-    if timestamp.year not in YEARS:
-        raise ValidationError(f"Enter a year from {YEARS[0]} to {YEARS[-1]}.")

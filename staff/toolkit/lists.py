@@ -1,15 +1,42 @@
-"""Limits of lists, which may have any number of rows."""
+"""What lists are made of: limits, because they may have any number of rows, filters, and cells of columns."""
 
-from typing import Any
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from typing import Any, ClassVar
+from uuid import UUID
 
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.paginator import Page, Paginator
-from django.db.models import BooleanField, F, Func
+from django.db.models import BooleanField, F, Func, Model, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.functional import cached_property
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
+from unfold.utils import parse_date_str
+
+from foundation.api.fields import YEARS
+from foundation.db.timestamps import now
 
 MAX_COUNT = 10_000  # rows that a list counts, shows page by page, and sorts without an index
 # A search compares each word with each search field, so its cost grows with the number of words.
 MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
+NOTHING = "–"
+SOON = timedelta(hours=2)
+DAYS = {-1: "Yesterday", 0: "Today", 1: "Tomorrow"}
+
+
+def to_uuid(text: str) -> UUID:
+    """Return the id in an address, or the nil UUID, which no row has, for any other text."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return UUID(int=0)
 
 
 class BoundedCount(int):
@@ -46,3 +73,83 @@ class BoundedPaginator(Paginator):
         )
         page.object_list = rows.filter(is_on_page)
         return page
+
+
+class ChoiceFilter(DropdownFilter):
+    options: ClassVar[list[tuple[str, str]]]
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        return self.options
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of the chosen option. Raises IncorrectLookupParameters for another one."""
+        option = self.value()
+        if not option:
+            return queryset
+        if option not in dict(self.lookup_choices):
+            raise IncorrectLookupParameters
+        return self.filtered(request, queryset, option)
+
+    def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
+        raise NotImplementedError
+
+
+def choice_filter(
+    title: str,
+    parameter: str,
+    options: list[tuple[str, str]],
+    filtered: Callable[[HttpRequest, QuerySet[Any], str], QuerySet[Any]],
+) -> type[ChoiceFilter]:
+    """Return the filter that shows `filtered(request, rows, option)` for the chosen option."""
+    values = {"title": title, "parameter_name": parameter, "options": options, "filtered": staticmethod(filtered)}
+    return type("ChoiceFilter", (ChoiceFilter,), values)
+
+
+class DayRangeFilter(RangeDateFilter):
+    """A filter of a timestamp by whole days in the user's time zone; the last day is included.
+
+    Unfold's own filter ends at the beginning of the last day, and ignores a day that it can't read.
+    """
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of these days. Raises IncorrectLookupParameters for an invalid day."""
+        for name, lookup, added in (("from", "gte", 0), ("to", "lt", 1)):
+            if text := self.used_parameters.get(f"{self.field_path}_{name}"):
+                day = datetime.combine(parse_day(text) + timedelta(days=added), time.min)
+                queryset = queryset.filter(**{f"{self.field_path}__{lookup}": timezone.make_aware(day)})
+        return queryset
+
+
+def parse_day(text: str) -> date:
+    """Return the day of a query parameter. Raises IncorrectLookupParameters unless its year is one of the API's."""
+    day = parse_date_str(text)
+    if day is None or day.year not in YEARS:
+        raise IncorrectLookupParameters
+    return day
+
+
+def two_lines(first: object, second: object) -> SafeString:
+    return format_html('<span class="list-cell"><span>{}</span><small>{}</small></span>', first, second)
+
+
+def day_and_time(time: datetime | None) -> SafeString | str:
+    """Return a time of the user's zone with its day, and how far it is from now if that is less than two hours."""
+    if time is None:
+        return NOTHING
+    local, at = timezone.localtime(time), now()
+    days = (local.date() - timezone.localdate(at)).days
+    day = DAYS.get(days) or date_format(local, "D j M" if local.year == timezone.localdate(at).year else "D j M Y")
+    text = f"{day}, {date_format(local, 'TIME_FORMAT')}"
+    if abs(time - at) >= SOON:
+        return text
+    if abs(time - at) < timedelta(minutes=1):
+        return two_lines(text, "now")
+    return two_lines(text, f"in {timesince(at, time)}" if time > at else f"{timesince(time, at)} ago")
+
+
+def time_column(name: str, label: str) -> Callable[[object, Model], SafeString | str]:
+    @admin.display(description=label, ordering=name)
+    def column(page: object, row: Model) -> SafeString | str:
+        return day_and_time(getattr(row, name))
+
+    return column

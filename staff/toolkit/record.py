@@ -56,8 +56,6 @@ class RecordButton(NamedTuple):
 
 
 Action: TypeAlias = Any  # a function that `object_action` has made
-CardBuilder: TypeAlias = Callable[["RecordAdmin", HttpRequest, Any], Card | None]
-Notice: TypeAlias = Callable[["RecordAdmin", HttpRequest, Any], SafeString | str]
 
 
 class RecordAdmin(TenantAdmin):
@@ -67,13 +65,13 @@ class RecordAdmin(TenantAdmin):
     form = CustomValuesForm
     entity: ClassVar[CustomField.Entity]
     status_button: ClassVar[Action]  # the badge opens it
-    notices: ClassVar[Sequence[Notice]] = ()
+    notices: ClassVar[Sequence[Callable[["RecordAdmin", HttpRequest, Any], SafeString | str]]] = ()
     notice_buttons: ClassVar[Sequence[Action]] = ()  # are inside a notice
     links: ClassVar[Sequence[Callable[[HttpRequest, Any], RecordButton | None]]] = ()
     main_buttons: ClassVar[dict[Action, str]]  # with their keys
     more_buttons: ClassVar[Sequence[Action]]
     sources: ClassVar[Sequence[TimelineSource]]
-    cards: ClassVar[Sequence[CardBuilder]]
+    cards: ClassVar[Sequence[Callable[["RecordAdmin", HttpRequest, Any], Card | None]]]
 
     def get_urls(self) -> list[URLPattern]:
         actions = [self.status_button, *self.notice_buttons, *self.main_buttons, *self.more_buttons]
@@ -168,13 +166,13 @@ class RecordAdmin(TenantAdmin):
         return super().history_view(request, object_id, context)
 
     def change_entries(self, row: AnyRow, changes: list[Any]) -> list[TimelineEntry]:
-        return [change_entry("changes", change, self.model) for change in changes]
+        return [change_entry(change, self.model) for change in changes]
 
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
-        """Return the organization's custom fields, or none for users who may only view the page."""
+        """Return the form's custom fields: those of the organization, but none for users who may only view the page."""
         organization: Organization | None = obj.organization if obj else self.chosen_organization(request)
         may_write = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
-        if organization is None or not may_write:
+        if organization is None or not may_write or not issubclass(self.form_class(obj), CustomValuesForm):
             return []
         return list(CustomField.objects.of(organization).filter(entity=self.entity).order_by("position", "key"))
 
@@ -189,6 +187,6 @@ class RecordAdmin(TenantAdmin):
         form_fields = {
             form_field_name(field.pk): build_form_field(field, values.get(str(field.pk))) for field in fields
         }
-        base = self.form if obj else self.add_form or self.form
+        base = self.form_class(obj)
         kwargs["form"] = type(base.__name__, (base,), {"custom_fields": fields, **form_fields})
         return super().get_form(request, obj, change=change, **kwargs)

@@ -34,21 +34,21 @@ from organizations.permissions import (
     roles_by_organization,
 )
 from staff.toolkit import saved_views
-from staff.toolkit.actions import AnyPage, AnyRow
-from staff.toolkit.base import Fieldsets, ServiceAdmin
+from staff.toolkit.actions import AnyRow
+from staff.toolkit.base import ServiceAdmin
 from staff.toolkit.forms import ServiceForm
 from staff.toolkit.views import ListPart, show_list
 
 
 class TenantForm(ServiceForm):
-    organization: ClassVar[Organization]
     # What to show when a database constraint would fail: the constraint's name → the field and the message.
     constraint_messages: ClassVar[dict[str, tuple[str, str]]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance._state.adding:
-            self.instance.organization = self.organization
+            self.instance.organization = self.page.chosen_organization(self.request)
+        self.organization: Organization = self.instance.organization
         for name, field in self.fields.items():
             if isinstance(field, forms.ModelChoiceField) and field.queryset is not None:
                 field.queryset = self.choices(name, field.queryset.model)
@@ -112,9 +112,13 @@ class TypedChoice(AutocompleteSelect):
             return super().optgroups(name, [], attr)
 
 
+MAX_FILTER_CHOICES = 500
+
+
 class TenantRelatedFilter(RelatedDropdownFilter):
     def field_choices(self, field: Any, request: HttpRequest, model_admin: "TenantAdmin") -> list[tuple[str, str]]:
-        rows = model_admin.visible_rows(request, field.remote_field.model)
+        # Sources have no limit in number, because any opt-in may bring one. An address can choose the others, too.
+        rows = model_admin.visible_rows(request, field.remote_field.model)[:MAX_FILTER_CHOICES]
         if field.remote_field.model is Organization or not has_several_organizations(request):
             return [(str(row.pk), str(row)) for row in rows]
         return [(str(row.pk), f"{row} ({row.organization})") for row in rows]
@@ -135,10 +139,8 @@ class TenantAdmin(ServiceAdmin):
     """An admin page of tenant rows. `area` decides which roles may view and change them."""
 
     area: ClassVar[Area]
-    # Finds rows by a search term, in place of Django's search: (page, request, rows, term) -> rows.
-    find_rows: Callable[[AnyPage, HttpRequest, QuerySet[Any], str], QuerySet[Any]] | None = None
     change_list_template, list_before_template = "admin/list.html", "admin/list_views.html"
-    list_after_template = "statuses/board.html"  # empty unless the layout is a board
+    list_after_template = "staff/board.html"  # empty unless the layout is a board
     form = TenantForm
     # Relations that a row's name, columns and buttons use. (Django's list_select_related is for lists only.)
     select_related: ClassVar[tuple[str, ...]] = ()
@@ -147,7 +149,7 @@ class TenantAdmin(ServiceAdmin):
     own_rows: Callable[[QuerySet[Any]], Q] | None = None
 
     class Media:
-        css: ClassVar[dict[str, list[str]]] = {"all": ["organizations/lists.css"]}
+        css: ClassVar[dict[str, list[str]]] = {"all": ["staff/lists.css"]}
 
     @property
     def list_name(self) -> str:
@@ -160,14 +162,6 @@ class TenantAdmin(ServiceAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
         return show_list(self, request, super().changelist_view)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        found = super().get_search_results(request, queryset, search_term)
-        if self.find_rows is None or not search_term.strip():
-            return found
-        return self.find_rows(self, request, queryset, search_term), False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         """Return the rows that the user may view. All of Django's admin views start from it."""
@@ -210,13 +204,6 @@ class TenantAdmin(ServiceAdmin):
             condition |= Q(organization_id__in=sellers_at) & self.own_rows(members)
         return rows.filter(condition)
 
-    def get_form(
-        self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
-    ) -> type[ServiceForm]:
-        form = super().get_form(request, obj, change=change, **kwargs)
-        organization = obj.organization if obj else self.chosen_organization(request)
-        return type(form.__name__, (form,), {"organization": organization})
-
     def chosen_organization(self, request: HttpRequest) -> Organization | None:
         """Return the organization of a new row: the one in the URL, or else the only one in which the user may add it.
 
@@ -252,13 +239,6 @@ class TenantAdmin(ServiceAdmin):
             "parameters": [(name, value) for name, value in request.GET.items() if name != "organization"],
         }
         return TemplateResponse(request, "admin/choose_organization.html", context)
-
-    def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
-        fieldsets: Fieldsets = super().get_fieldsets(request, obj)
-        if obj is None or not issubclass(self.form, OptimisticLockForm) or not self.has_change_permission(request, obj):
-            return fieldsets
-        (title, options), *others = fieldsets
-        return [(title, {**options, "fields": [*options["fields"], "version"]}), *others]
 
     def formfield_for_foreignkey(
         self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any

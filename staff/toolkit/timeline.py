@@ -1,8 +1,8 @@
 """The timeline of a record: pages of events from several sources, newest first, and changes in words."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeAlias
+from datetime import datetime
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 
+from foundation.api.fields import parse_timestamp, parse_uuid
 from foundation.db.timestamps import isoformat_z
 from organizations.versions import Change
 
@@ -21,6 +22,10 @@ PAGE = 50  # entries of the timeline
 MAX_PAGE_TEXT = 200_000  # characters of a page, after which it ends
 MAX_TEXT = 300  # characters of a text that a form has sent
 TOO_LONG = "too long to show here"
+SHORT_FIELDS = """CASE WHEN octet_length(%(expressions)s::text) <= 20000 THEN %(expressions)s ELSE (
+    SELECT jsonb_object_agg(key, CASE WHEN octet_length(value::text) <= 2000 THEN value
+        ELSE jsonb_build_array('%(mark)s', '%(mark)s') END)
+    FROM jsonb_each(%(expressions)s)) END"""
 # Fields of the API that have another name in the model, or none because they follow from another field.
 FIELD_NAMES = {"appointment_event_type": "event_type", "appointment_type": "", "no_show": ""}
 
@@ -60,16 +65,13 @@ class Cursor(NamedTuple):
     id: UUID
 
 
-# Returns the newest entries about a record that are older than the cursor: at most `PAGE` + 1, as `newest` limits them.
-TimelineQuery: TypeAlias = Callable[[Any, Cursor | None], Iterable[TimelineEntry]]
-
-
 class TimelineSource(NamedTuple):
     """A query for entries. Several sources may have one kind, which people can filter by."""
 
     kind: str
     label: str
-    query: TimelineQuery
+    # Returns the newest entries about a record that are older than the cursor: at most `PAGE` + 1, as `newest` does.
+    query: Callable[[Any, Cursor | None], Iterable[TimelineEntry]]
     is_allowed: Callable[[HttpRequest, Any], bool] = lambda request, row: True
 
 
@@ -89,8 +91,8 @@ def parse_cursor(text: str) -> Cursor | None:
         return None
     at, _, id = text.partition("_")
     try:
-        return Cursor(datetime.fromisoformat(at).astimezone(UTC), UUID(id))
-    except (ValueError, OverflowError):
+        return Cursor(parse_timestamp(at), parse_uuid(id))
+    except ValueError:
         raise BadRequest("The timeline's address has an invalid value.") from None
 
 
@@ -105,20 +107,12 @@ def newest(rows: QuerySet[Any], cursor: Cursor | None) -> QuerySet[Any]:
 
 def newest_changes(rows: QuerySet[Any], cursor: Cursor | None) -> list[Any]:
     """Return the newest changes that are older than the cursor; in large ones `TOO_LONG` replaces the long values."""
-    found = list(newest(rows.defer("fields").annotate(short_fields=ShortFields("fields", mark=TOO_LONG)), cursor))
+    # PostgreSQL replaces them, so that a page never has many large changes in memory.
+    short = Func("fields", template=SHORT_FIELDS, mark=TOO_LONG, output_field=JSONField())
+    found = list(newest(rows.defer("fields").annotate(short_fields=short), cursor))
     for change in found:
         change.fields = change.short_fields
     return found
-
-
-class ShortFields(Func):
-    """The fields of a change. PostgreSQL shortens them, so that a page never has many large changes in memory."""
-
-    template = """CASE WHEN octet_length(%(expressions)s::text) <= 20000 THEN %(expressions)s ELSE (
-        SELECT jsonb_object_agg(key, CASE WHEN octet_length(value::text) <= 2000 THEN value
-            ELSE jsonb_build_array('%(mark)s', '%(mark)s') END)
-        FROM jsonb_each(%(expressions)s)) END"""
-    output_field = JSONField()
 
 
 def beginning(name: str) -> Left:
@@ -160,7 +154,7 @@ def full_time(at: datetime) -> str:
 
 
 def change_entry(
-    kind: str, change: Change, model: type[Model], *, text: str = "", without: Collection[str] = ()
+    change: Change, model: type[Model], kind: str = "changes", *, text: str = "", without: Collection[str] = ()
 ) -> TimelineEntry:
     """Return the entry about changed fields of a row of the model, by default with their names as its text."""
     details = describe_changes(model, {name: pair for name, pair in change.fields.items() if name not in without})

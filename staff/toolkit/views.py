@@ -67,9 +67,9 @@ class ListButton(ListPart):
 
 
 class Layout(ListPart):
-    name: str
-    label: str
-    icon: str
+    """A way to show the rows; this one is the table, which Django shows."""
+
+    name, label, icon = "table", "Table", "list"
     parameters: tuple[str, ...] = ()  # the query parameters that it reads itself
     places: tuple[str, ...] = ()  # those that say where in the rows the user is; a saved view drops them
 
@@ -78,11 +78,7 @@ class Layout(ListPart):
         raise NotImplementedError
 
 
-class Table(Layout):
-    name, label, icon = "table", "Table", "list"
-
-
-TABLE = Table()  # the first layout of each list
+TABLE = Layout()  # the first layout of each list
 
 
 class ViewChangeList(ChangeList):
@@ -117,14 +113,12 @@ class ViewChangeList(ChangeList):
     def get_query_string(self, new_params: dict[str, Any] | None = None, remove: list[str] | None = None) -> str:
         """Return the list's address with some parameters changed; the view stays unless it is one of them."""
         view = {VIEW_VAR: self.view.name} if self.view else {}
-        address: str = super().get_query_string(view | (new_params or {}), remove)
-        return address
+        return str(super().get_query_string(view | (new_params or {}), remove))
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         if self.view and self.view.ordering and ORDER_VAR not in self.params:
             return list(self.view.ordering)
-        ordering: list[Any] = super().get_ordering(request, queryset)
-        return ordering
+        return list(super().get_ordering(request, queryset))
 
     def _get_default_ordering(self) -> Any:
         """Return the order that the column headings show if the address names none."""

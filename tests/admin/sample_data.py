@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from accounts.invitations import invite
-from appointments.models import Appointment
+from appointments.models import Appointment, FormerReference
 from appointments.services import edit_appointment
 from foundation.db.timestamps import now
 from leads.duplicates import search_batch
@@ -54,6 +54,9 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
         host_email=f"{word}@members.example",
     ).json()["data"]["id"]
     make_note(organization, id, f"{word} second note")
+    FormerReference.objects.create(
+        organization=organization, appointment_id=id, source="MANUAL", external_reference=f"{word}-1", booked_for=now()
+    )
     lead = Lead.objects.of(organization).get(email=email)
     LeadNote.objects.create(organization=organization, lead=lead, note=f"{word} lead note")
     edit_appointment(

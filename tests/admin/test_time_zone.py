@@ -117,7 +117,7 @@ def test_the_chart_of_an_endpoint_shows_times_in_the_same_zone(member: Client, a
 
 def test_the_browsers_time_zone_causes_no_warning():
     # Django's script adds a warning beside each field when the browser's time zone differs from the user's.
-    css = Path(finders.find("pipeline_backend/admin.css")).read_text()
+    css = Path(finders.find("staff/admin.css")).read_text()
 
     assert re.search(r"body \.timezonewarning\s*{\s*display: none;", css)
 

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from organizations.models import Membership, Organization
 from tests.client import ApiClient
+from tests.factories import make_custom_field, make_member
 from webhooks.services import add_endpoint
 
 APPOINTMENTS = "/api/external/appointments"
@@ -80,6 +81,26 @@ def test_a_detail_takes_two_statements(api: ApiClient, path: str) -> None:
     assert count_statements(lambda: api.get(f"{path}/{item['id']}")) == 2
 
 
+@pytest.mark.parametrize("name", ["members", "event-types", "sources", "custom-fields"])
+def test_a_look_up_takes_three_statements_whatever_its_rows(
+    api: ApiClient, host: Membership, organization: Organization, name: str
+) -> None:
+    make_custom_field(organization, "LEAD", "color")
+    for_few_rows = count_statements(lambda: api.get(f"/api/external/{name}"))
+    make_custom_field(organization, "LEAD", "size")
+    make_member(organization, "sam@acme.example")
+    api.submit(email="new@example.com", traffic={"utm_source": "letter"})
+    api.book(external_reference="new", event_type_name="New")
+
+    for_more_rows = count_statements(lambda: api.get(f"/api/external/{name}"))
+
+    assert (for_few_rows, for_more_rows) == (3, 3)
+
+
+def test_the_look_up_of_the_key_takes_two_statements(api: ApiClient) -> None:
+    assert count_statements(lambda: api.get("/api/external/me")) == 2
+
+
 def test_the_statuses_list_takes_two_statements(api: ApiClient) -> None:
     assert count_statements(lambda: api.get("/api/external/statuses")) == 2
 
@@ -136,6 +157,14 @@ def test_a_booking_that_changes_the_lead_takes_fifteen_statements(api: ApiClient
 
 def test_a_repeated_booking_takes_two_statements(api: ApiClient) -> None:
     assert count_statements(lambda: api.book(external_reference="ref-0")) == 2
+
+
+def test_an_update_of_an_appointment_takes_eighteen_statements(api: ApiClient, host: Membership) -> None:
+    """It locks the row, edits it with its event and the notification of the host, and reads it again."""
+    (item,) = api.get_data(APPOINTMENTS)
+    changes = {"recording_url": "https://record.example/1", "setter_email": host.user.email, "custom_fields": {}}
+
+    assert count_statements(lambda: api.patch(f"{APPOINTMENTS}/{item['id']}", changes)) == 18
 
 
 def test_an_opt_in_with_a_new_lead_and_ten_answers_takes_six_statements(api: ApiClient) -> None:

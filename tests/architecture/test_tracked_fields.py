@@ -23,7 +23,7 @@ from tests.factories import make_analysis, make_custom_field, make_event_type
 CONSTANTS = {
     Lead: {"id", "organization", "created_at", "updated_at"},
     Appointment: {
-        *("id", "organization", "created_at", "updated_at", "lead", "source", "external_reference"),
+        *("id", "organization", "created_at", "updated_at", "lead", "source"),
         *("first_source", "last_source", *UTM_FIELDS),
     },
 }

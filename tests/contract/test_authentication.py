@@ -24,11 +24,22 @@ READ_PATHS = [
     "leads",
     f"leads/{UNKNOWN_ID}",
     "events",
+    "me",
+    "members",
+    "event-types",
+    "sources",
+    "custom-fields",
 ]
 WRITE_BODIES = {
     "POST /api/external/appointments": booking_payload(),
+    "POST /api/external/appointments/reschedule": {
+        "external_reference": "ref-1",
+        "schedule_time": "2027-01-06T11:00:00Z",
+    },
     "POST /api/external/appointments/cancel": {"external_reference": "ref-1"},
     "POST /api/opt-in/submit": opt_in_payload(),
+    f"PATCH /api/external/appointments/{UNKNOWN_ID}": {"meeting_url": None},
+    f"PATCH /api/external/leads/{UNKNOWN_ID}": {"last_name": None},
     f"PATCH /api/external/leads/{UNKNOWN_ID}/status": {"status_id": UNKNOWN_ID},
 }
 ALL_OPERATIONS = [*(f"GET /api/external/{path}" for path in READ_PATHS), *WRITE_BODIES]
@@ -217,7 +228,7 @@ def test_one_scope_is_sufficient_for_its_own_operations(organization):
         200,
         200,
         404,
-        200,
+        *[200] * 6,
     ]
 
 

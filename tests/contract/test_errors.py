@@ -14,21 +14,29 @@ BODIES = {
     "POST /api/external/appointments": booking_payload(),
     "POST /api/external/appointments/cancel": {"external_reference": "ref-1"},
     "POST /api/opt-in/submit": opt_in_payload(),
+    f"PATCH /api/external/appointments/{UNKNOWN_ID}": {"meeting_url": None},
+    f"PATCH /api/external/leads/{UNKNOWN_ID}": {"last_name": None},
     f"PATCH /api/external/leads/{UNKNOWN_ID}/status": {"status_id": UNKNOWN_ID},
 }
 METHODS = {
     "/api/external/appointments": ["GET", "POST"],
     "/api/external/appointments/cancel": ["POST"],
-    f"/api/external/appointments/{UNKNOWN_ID}": ["GET"],
+    f"/api/external/appointments/{UNKNOWN_ID}": ["GET", "PATCH"],
     "/api/opt-in/submit": ["POST"],
     "/api/external/opt-ins": ["GET"],
     f"/api/external/opt-ins/{UNKNOWN_ID}": ["GET"],
     "/api/external/statuses": ["GET"],
     "/api/external/leads": ["GET"],
-    f"/api/external/leads/{UNKNOWN_ID}": ["GET"],
+    f"/api/external/leads/{UNKNOWN_ID}": ["GET", "PATCH"],
     f"/api/external/leads/{UNKNOWN_ID}/status": ["PATCH"],
     "/api/external/events": ["GET"],
+    "/api/external/me": ["GET"],
+    "/api/external/members": ["GET"],
+    "/api/external/event-types": ["GET"],
+    "/api/external/sources": ["GET"],
+    "/api/external/custom-fields": ["GET"],
 }
+UPDATES = [name for name in BODIES if name.startswith("PATCH") and not name.endswith("status")]
 MIB = 1024 * 1024
 each_write = pytest.mark.parametrize("operation", BODIES)
 
@@ -165,7 +173,8 @@ def test_a_body_that_is_not_a_json_object_is_400(api, organization, body):
     """docs/interface.md, G11"""
     before = snapshot_of(organization)
 
-    for operation in BODIES:
+    # An empty body is {}, with which an update changes nothing.
+    for operation in BODIES if body else [name for name in BODIES if name not in UPDATES]:
         assert_unreadable_body(send(api, operation, body))
 
     assert snapshot_of(organization) == before
@@ -290,7 +299,7 @@ def test_a_body_is_checked_for_media_type_then_size_then_syntax_then_fields(api,
     assert_error_format(send(api, operation, too_large, "text/plain"), 415)
     assert_error_format(send(api, operation, too_large, "application/json"), 413)
     assert_unreadable_body(send(api, operation, b"{"))
-    assert send(api, operation, b"{}").json()["errors"]
+    assert send(api, operation, b'{"custom_fields": 5}').json()["errors"]
 
 
 def raise_operational_error(*_):

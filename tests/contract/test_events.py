@@ -9,7 +9,7 @@ from appointments.models import Appointment
 from appointments.services import cancel_appointment, change_outcome, reschedule
 from foundation.db.timestamps import now
 from leads.merging import merge_leads
-from leads.privacy.erasing import erase_lead
+from leads.privacy.erasing import request_erasure
 from organizations.actors import SYSTEM
 from organizations.models import ApiKey
 from statuses.models import Status
@@ -167,6 +167,7 @@ def test_the_event_of_a_cancellation_has_the_previous_outcome_and_meeting_url(ap
         "data": api.get_appointment(id),
         "previous": event["previous"],
         "attribution": dict.fromkeys(UTM_FIELDS),
+        "details": dict.fromkeys(["canceled_by", "reason", "rescheduled_to"]),
     }
     assert sorted(event["previous"]) == ["meeting_url", "outcome"]
     assert event["previous"]["meeting_url"] == "https://meet.example/1"
@@ -273,7 +274,7 @@ def test_erasing_a_lead_erases_attribution_and_request_id_of_its_events(api, org
     api.post("/api/external/appointments", booking_payload(), x_request_id="ada@example.com")
     lead_id = UUID(submitted.json()["data"]["lead_id"])
 
-    erase_lead(organization=organization, actor=SYSTEM, lead_id=lead_id)
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead_id)
 
     events = api.list_events()
     fields = ["actor", "data", "id", "organization_id", "request_id", "timestamp", "type"]

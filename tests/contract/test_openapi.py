@@ -18,16 +18,22 @@ from webhooks.models import Event
 
 OPERATIONS = {
     "/api/external/appointments": {"get", "post"},
+    "/api/external/appointments/reschedule": {"post"},
     "/api/external/appointments/cancel": {"post"},
-    "/api/external/appointments/{id}": {"get"},
+    "/api/external/appointments/{id}": {"get", "patch"},
     "/api/opt-in/submit": {"post"},
     "/api/external/opt-ins": {"get"},
     "/api/external/opt-ins/{id}": {"get"},
     "/api/external/statuses": {"get"},
     "/api/external/leads": {"get"},
-    "/api/external/leads/{id}": {"get"},
+    "/api/external/leads/{id}": {"get", "patch"},
     "/api/external/leads/{id}/status": {"patch"},
     "/api/external/events": {"get"},
+    "/api/external/me": {"get"},
+    "/api/external/members": {"get"},
+    "/api/external/event-types": {"get"},
+    "/api/external/sources": {"get"},
+    "/api/external/custom-fields": {"get"},
 }
 # Runs in a process of its own, because the document is rendered once per process.
 FIRST_REQUESTS = """
@@ -48,16 +54,22 @@ with ThreadPoolExecutor(8) as threads:
     print(*threads.map(get_schema, range(8)))
 """
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
+LOOK_UPS = ["members", "event-types", "sources", "custom-fields"]
 QUERY_PARAMETERS = {
     "/api/external/appointments": (
-        "page limit lead_id call_category outcome_role setter triager closer "
-        "scheduled_from scheduled_to created_from created_to"
+        "page limit id external_reference lead_id event_type_id call_category outcome_role has_outcome "
+        "setter triager closer scheduled_from scheduled_to created_from created_to"
     ),
-    "/api/external/opt-ins": "page limit source lead_id created_from created_to ordering",
+    "/api/external/opt-ins": "page limit id external_reference source lead_id created_from created_to ordering",
     "/api/external/leads": (
-        "page limit email status_id status_role setter created_from created_to updated_from updated_to ordering"
+        "page limit id email phone status_id status_role setter "
+        "created_from created_to updated_from updated_to ordering"
     ),
-    "/api/external/events": "after type limit",
+    "/api/external/events": "after type limit created_from created_to lead_id appointment_id",
+    "/api/external/members": "page limit",
+    "/api/external/event-types": "page limit",
+    "/api/external/sources": "page limit",
+    "/api/external/custom-fields": "page limit",
 }
 
 
@@ -144,6 +156,7 @@ def test_the_document_names_the_required_fields(schema):
         return set(schema["components"]["schemas"][body["$ref"].rsplit("/", 1)[1]]["required"])
 
     assert required("/api/external/appointments") == {"external_reference", "schedule_time"}
+    assert required("/api/external/appointments/reschedule") == {"external_reference", "schedule_time"}
     assert required("/api/external/appointments/cancel") == {"external_reference"}
     assert required("/api/opt-in/submit") == {"email", "first_name", "source"}
 
@@ -177,12 +190,12 @@ def object_ids(api, organization, host):
 
 # The first page, and one past the end.
 @pytest.mark.parametrize("page", [1, 9])
-@pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads", "statuses"])
+@pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads", "statuses", *LOOK_UPS])
 def test_list_responses_match_the_document(schema, api, object_ids, name, page):
     assert_documented(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"page": page}), 200)
 
 
-@pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads", "events"])
+@pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads", "events", *LOOK_UPS])
 def test_error_responses_of_lists_match_the_document(schema, api, name):
     assert_documented(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"limit": "0"}), 400)
 

@@ -104,6 +104,11 @@ class World:
         status: Status = Status.objects.of(self.organization).get(role=role)
         return status
 
+    def update(self, row: Appointment | Lead, **changes: Any) -> Any:
+        """Change an appointment or a lead by the API."""
+        kind = "leads" if isinstance(row, Lead) else "appointments"
+        return self.api.patch(f"/api/external/{kind}/{row.pk}", changes)
+
     def save_page(self, model: Any, id: object, **changes: object) -> None:
         """Save a row's page in the admin with these changes."""
         self.post_form(admin_url(model, "change", id), **changes)
@@ -291,6 +296,7 @@ def test_canceling(world: World, notes: str, is_over: bool) -> None:
     if not notes:
         entrances |= {
             "admin, from the list": lambda: world.run_action("cancel_selected"),
+            "API, by the outcome": lambda: world.update(world.appointment, outcome_role="CANCELED"),
             "admin, by the outcome": lambda: world.save_page(Appointment, world.appointment.pk, outcome=canceled),
             "service, by the outcome": lambda: change_outcome(**world.common(), status_id=canceled),
         }
@@ -399,15 +405,19 @@ def test_adding_a_note_that_a_provider_reports(world: World) -> None:
     )
 
 
-def test_rescheduling(world: World) -> None:
+@pytest.mark.parametrize("is_canceled", [False, True])
+@pytest.mark.parametrize("notes", ["", "The lead is traveling"])
+def test_rescheduling(world: World, notes: str, is_canceled: bool) -> None:
+    if is_canceled:
+        world.api.cancel()
     to = datetime(2027, 1, 6, 11, tzinfo=UTC)
-    assert_same(
-        world,
-        {
-            "admin": lambda: world.save_page(Appointment, world.appointment.pk, **MOVED),
-            **by_everyone(world, lambda actor: reschedule(**world.common(actor), to=to)),
-        },
-    )
+    entrances: dict[str, Callable[[], Any]] = {
+        "API": lambda: world.api.reschedule(schedule_time=to.isoformat(), notes=notes),
+        **by_everyone(world, lambda actor: reschedule(**world.common(actor), to=to, reason=notes)),
+    }
+    if not notes:
+        entrances["admin"] = lambda: world.save_page(Appointment, world.appointment.pk, **MOVED)
+    assert_same(world, entrances)
 
 
 def test_rescheduling_what_a_provider_reports(world: World) -> None:
@@ -430,6 +440,8 @@ def test_setting_the_outcome(world: World, role: str) -> None:
     assert_same(
         world,
         {
+            "API": lambda: world.update(world.appointment, status_id=str(status)),
+            "API, by the role": lambda: world.update(world.appointment, outcome_role=role),
             "admin": lambda: world.save_page(Appointment, world.appointment.pk, outcome=status),
             **by_everyone(world, lambda actor: change_outcome(**world.common(actor), status_id=status)),
         },
@@ -443,6 +455,7 @@ def test_setting_the_outcome_back_to_booked(world: World, role: str) -> None:
     assert_same(
         world,
         {
+            "API": lambda: world.update(world.appointment, outcome_role="APPOINTMENT_BOOKED"),
             "admin": lambda: world.save_page(Appointment, world.appointment.pk, outcome=booked),
             **by_everyone(world, lambda actor: change_outcome(**world.common(actor), status_id=booked)),
         },
@@ -471,11 +484,39 @@ def test_editing_an_appointment(world: World) -> None:
     color = {f"custom_{world.color.pk.hex}": "blue"}
     ids = {name: member.pk for name, member in members.items()}
     stored = {"custom_values": {str(world.color.pk): "blue"}}
+    emails = {f"{role}_email": member.user.email for role, member in members.items()}
     assert_same(
         world,
         {
+            "API": lambda: world.update(world.appointment, **values, **emails, custom_fields={"color": "blue"}),
             "admin": lambda: world.save_page(Appointment, world.appointment.pk, **values, **ids, **color),
             **by_everyone(world, lambda actor: edit_appointment(**world.common(actor), **values, **members, **stored)),
+        },
+    )
+
+
+def test_emptying_an_appointment(world: World) -> None:
+    members = {"setter": world.setter, "triager": world.setter}
+    edit_appointment(
+        **world.common(),
+        **members,
+        recording_url="https://record.example/1",
+        custom_values={str(world.color.pk): "blue"},
+    )
+    roles, urls = ("host", "setter", "triager"), ("meeting_url", "recording_url")
+    emails = dict.fromkeys(f"{role}_email" for role in roles)
+    empty = dict.fromkeys((*roles, *urls), "")
+    nothing: dict[str, Any] = {**dict.fromkeys((*roles, *urls)), "custom_values": {}}
+    assert_same(
+        world,
+        {
+            "API": lambda: world.update(
+                world.appointment, **emails, **dict.fromkeys(urls), custom_fields={"color": None}
+            ),
+            "admin": lambda: world.save_page(
+                Appointment, world.appointment.pk, **empty, **{f"custom_{world.color.pk.hex}": ""}
+            ),
+            **by_everyone(world, lambda actor: edit_appointment(**world.common(actor), **nothing)),
         },
     )
 
@@ -534,6 +575,31 @@ def test_editing_a_lead(world: World) -> None:
                 Lead, world.lead.pk, status=stored["status"].pk, **names, **time, **budget
             ),
             **by_everyone(world, lambda actor: edit_lead(**common, actor=actor, **names, **stored)),
+        },
+    )
+
+
+def test_editing_a_lead_by_what_the_api_takes(world: World) -> None:
+    names = {"first_name": "Grete", "last_name": "Hermann"}
+    budget = CustomField.objects.of(world.organization).get(entity="LEAD")
+    phone = {"phone_e164": "+493012345678", "phone_country": "DE"}
+    common = {"organization": world.organization, "lead": world.lead, "setter": world.setter}
+    own = {"custom_values": {str(budget.pk): 5000}}
+    assert_same(
+        world,
+        {
+            "API": lambda: world.update(
+                world.lead, **names, **phone, setter_email="seth@acme.example", custom_fields={"budget": 5000}
+            ),
+            "admin": lambda: world.save_page(
+                Lead,
+                world.lead.pk,
+                **names,
+                phone_e164="+493012345678",
+                setter=world.setter.pk,
+                **{f"custom_{budget.pk.hex}": "5000"},
+            ),
+            **by_everyone(world, lambda actor: edit_lead(**common, actor=actor, **names, **phone, **own)),
         },
     )
 

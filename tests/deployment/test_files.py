@@ -177,7 +177,7 @@ def test_nginx_limits_the_pages_that_the_web_server_limits() -> None:
     assert {path for path in paths if re.match(page[1], f":{path}")} == {"/local/inbox"}
     assert re.match(page[1], ":/admin/login/")
     assert not re.match(page[1], ":/api/external/leads")
-    assert not re.match(page[1], ":/static/pipeline_backend/icon.svg")
+    assert not re.match(page[1], ":/static/staff/icon.svg")
 
 
 def test_image_copies_from_stages_and_folders_that_exist() -> None:

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 from dev.local import processes
-from dev.local.embedded import free_port, package_dir
+from dev.local.embedded import package_dir
+from dev.local.server import free_port
 from tests.commands.runner import database_url
 from tests.deployment.files import Step, compose, copy_build_context, dockerfile, new_env
 

@@ -178,12 +178,12 @@ class Stack:
 
     def stop_redis(self) -> None:
         """Kill Redis, so that connections are refused."""
-        self.redis.kill()
+        self.redis.stop(first_step=1)
 
     def start_redis(self) -> None:
         """Start it again, empty, on the same port."""
-        self.redis.process = self.redis.spawn(self.redis_port)
-        wait_for(lambda: self.redis.is_ready(self.redis_port))
+        self.redis.process = self.redis.spawn()
+        wait_for(self.redis.is_ready)
 
     def flush_redis(self) -> None:
         """Delete everything in Redis."""

@@ -23,13 +23,19 @@ def summary() -> str:
 
 
 class OperationClient:
-    """Sends bodies to operations named "METHOD /path", and counts them. `lead_id` replaces `{id}` in paths."""
+    """Sends bodies to operations named "METHOD /path", and counts them.
 
-    def __init__(self, api: ApiClient, measurements: dict[str, str], lead_id: str = "") -> None:
-        self.api, self.measurements, self.lead_id = api, measurements, lead_id
+    `{id}` in a path is replaced by `lead_id` or `appointment_id`.
+    """
+
+    def __init__(
+        self, api: ApiClient, measurements: dict[str, str], lead_id: str = "", appointment_id: str = ""
+    ) -> None:
+        self.api, self.measurements, self.lead_id, self.appointment_id = api, measurements, lead_id, appointment_id
 
     def send(self, operation: str, body: str | bytes, content_type: str = "application/json", **headers: str) -> Any:
         """Send a body exactly as it is, and return the response."""
         method, path = operation.split(" ")
         count_inputs(self.measurements, "bodies", 1)
-        return self.api.request(method, path.replace("{id}", self.lead_id), body, content_type, **headers)
+        id = self.appointment_id if "/appointments/" in path else self.lead_id
+        return self.api.request(method, path.replace("{id}", id), body, content_type, **headers)

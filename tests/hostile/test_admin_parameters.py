@@ -41,6 +41,9 @@ LOOKUPS = (
 # `{field}` stands for each column of the list's table.
 LIST_QUERIES = (
     *(f"{name}={value}" for name in LIST_NAMES for value in VALUES[::2]),
+    f"layout=board&column=&offset={DIGITS}",
+    f"layout=calendar&hosts={DIGITS}",
+    f"layout=calendar&days={DIGITS}",
     "created_at_from=99999999999-01-01&created_at_to=0000-00-00",
     "created_at_from=0001-01-01&created_at_to=9999-12-31",
     "schedule_time_from=0001-01-01&schedule_time_to=99999999999-12-31",

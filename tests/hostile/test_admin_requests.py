@@ -205,7 +205,7 @@ def test_urls_outside_the_admin_and_the_api_respond(db: None):
     assert {path: (response.status_code, response.headers.get("Location")) for path, response in responses.items()} == {
         "/": (200, None),
         "/admin": (302, "/admin/"),
-        "/favicon.ico": (302, "/static/pipeline_backend/icon.svg"),
+        "/favicon.ico": (302, "/static/staff/icon.svg"),
         "/healthz": (200, None),
         "/readyz": (200, None),
         "/unsubscribe/<str:token>": (404, None),
@@ -225,7 +225,7 @@ def test_every_model_is_shown_on_a_page_of_its_own_or_another_models(own_data: T
     # A button on the member's page, a limit's counts, a part of the endpoint's page, totals of lists, and their tabs.
     hidden = {"MailPreference", "ReceivingHost", "Replay", "RowCount", "SavedView"}
     # Entries of timelines, and parts of the pages of imports, duplicates and merged leads.
-    hidden |= {"LeadStatusChange", "LeadChange", "LeadNote", "OutcomeChange", "AppointmentChange"}
+    hidden |= {"LeadStatusChange", "LeadChange", "LeadNote", "OutcomeChange", "AppointmentChange", "FormerReference"}
     hidden |= {"ImportRow", "ImportColumn", "ImportTurn", "DuplicateSearch", "LeadMerge", "Erasure"}
     assert {model.__name__ for model in own_data.rows if model not in shown} == hidden
 

@@ -30,6 +30,8 @@ from organizations.actors import SYSTEM
 from organizations.models import ApiKey, Organization
 from organizations.services import issue_key, revoke_key, rotate_key
 from pipeline_backend.web.credentials import ANONYMOUS_PAGES_PER_MINUTE
+from statuses.models import Status
+from statuses.services import save_status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
@@ -53,6 +55,8 @@ ENDPOINTS_FULL = "An organization can have at most 2 webhook endpoints. Change o
 KEYS_FULL = "An organization can have at most 2 active API keys. Revoke one that is no longer needed first."
 CUSTOM_FIELDS_FULL = "An organization can have at most 2 custom fields. Delete one that is no longer needed first."
 EVENT_TYPES_FULL = "An organization can have at most 2 event types. Delete one that no appointment uses first."
+STATUSES_FULL = "An organization can have at most 10 statuses. Delete one that is not used first."
+OPTIONS_FULL = "The choices of an organization can have at most 2 options together."
 NEW_TYPE_REFUSED = "event_type_name is new, but an organization can have at most 2 event types; use one that exists"
 
 
@@ -62,6 +66,8 @@ LIMITS = [
     "leads.services.MAX_CUSTOM_FIELDS",
     "appointments.services.configuration.MAX_EVENT_TYPES",
     "appointments.services.booking.MAX_EVENT_TYPES",
+    "statuses.services.MAX_STATUSES",
+    "leads.services.MAX_OPTIONS",
 ]
 
 
@@ -112,7 +118,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
     assert (
         *map(import_string, LIMITS),
         configured.WEBHOOKS_PER_HOST_PER_MINUTE,
-    ) == (20, 50, 100, 1000, 1000, 1200)
+    ) == (20, 50, 100, 1000, 1000, 200, 2000, 1200)
     assert (
         configured.ADMIN_REQUESTS_PER_MINUTE,
         INVITATIONS_PER_DAY,
@@ -218,6 +224,34 @@ class TestRefusals:
         size = CustomField(entity="LEAD", key="size", label="Size")
         assert save_custom_field(organization=other_organization, actor=SYSTEM, field=size).pk
 
+    def test_one_status_too_many_is_refused(
+        self, owner: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("statuses.services.MAX_STATUSES", 10)
+        fields = {"name": "Waiting", "role": "FOLLOW_UP", "type": "LEAD"}
+        lost = Status.objects.of(organization).get(role="LOST")
+
+        errors = add_in_admin(owner, Status, **fields)
+
+        assert (errors, Status.objects.of(organization).count()) == ([STATUSES_FULL], 10)
+        lost.name = "Gone"
+        assert save_status(organization=organization, actor=SYSTEM, status=lost).name == "Gone"
+
+    def test_one_option_too_many_is_refused_and_fields_that_have_more_keep_them(
+        self, owner: Client, organization: Organization
+    ) -> None:
+        field = make_custom_field(organization, "LEAD", "budget", type="SELECT", options=["low", "high", "none"])
+        select = {"entity": "LEAD", "type": "SELECT", "label": "Size", "key": "size"}
+
+        errors = add_in_admin(owner, CustomField, **select, options="small")
+
+        assert (errors, CustomField.objects.of(organization).count()) == ([OPTIONS_FULL], 1)
+        field.options = ["low", "medium", "high"]
+        assert save_custom_field(organization=organization, actor=SYSTEM, field=field).options[1] == "medium"
+        field.options = ["low"]
+        save_custom_field(organization=organization, actor=SYSTEM, field=field)
+        assert add_in_admin(owner, CustomField, **select, options="small") == []
+
     def test_one_event_type_too_many_is_refused_in_the_admin(
         self, owner: Client, organization: Organization, other_organization: Organization
     ) -> None:
@@ -310,6 +344,15 @@ class TestAtOnce:
         )
 
         assert (added, CustomField.objects.of(organization).count()) == (5, 5)
+
+    def test_options(self, organization: Organization) -> None:
+        fields = [make_custom_field(organization, "LEAD", f"k{number}", type="SELECT") for number in range(THREADS)]
+
+        def add_option(number: int) -> object:
+            fields[number].options = ["yes"]
+            return save_custom_field(organization=organization, actor=SYSTEM, field=fields[number])
+
+        assert run_at_once(add_option) == 5
 
     def test_event_types_that_bookings_create(self, organization: Organization) -> None:
         api = make_api(organization)

@@ -14,8 +14,7 @@ from redis.connection import AbstractConnection
 from time_machine import Traveller
 
 from organizations import authentication
-from organizations.keys import ParsedApiKey, new_key
-from organizations.live_keys import REFRESH_SECONDS, LiveKeys
+from organizations.keys import REFRESH_SECONDS, LiveKeys, ParsedApiKey, new_key
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key, rotate_key
 from tests.client import ApiClient

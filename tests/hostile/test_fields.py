@@ -16,7 +16,10 @@ from tests.hostile.input_counter import OperationClient
 from tests.hostile.openapi import (
     CANCEL,
     CREATE,
+    RESCHEDULE,
     UNKNOWN_ID,
+    UPDATE_APPOINTMENT,
+    UPDATE_LEAD,
     VALID_BODIES,
     BodyField,
     body_fields,
@@ -192,6 +195,11 @@ def is_required(field: BodyField) -> bool:
     return field.path in body_schemas()[field.operation].get("required", [])
 
 
+def can_be_cleared(field: BodyField) -> bool:
+    """Return False for a field of an update that must not be null."""
+    return field.operation not in (UPDATE_APPOINTMENT, UPDATE_LEAD) or "null" in field.schema["type"]
+
+
 FIELDS = body_fields()
 TEXT_FIELDS = [field for field in FIELDS if field.type == "string"]
 FREE_TEXT_FIELDS = [
@@ -200,17 +208,18 @@ FREE_TEXT_FIELDS = [
     if not field.format and field.path not in ("phone_e164", "phone_country") and "maxLength" in field.schema
 ]
 REQUIRED_FIELDS = [field for field in FIELDS if is_required(field)]
-OPTIONAL_FIELDS = [field for field in FIELDS if not is_required(field)]
+OPTIONAL_FIELDS = [field for field in FIELDS if not is_required(field) and can_be_cleared(field)]
+KEPT_FIELDS = [field for field in FIELDS if not can_be_cleared(field)]
 STRICT_FIELDS = [field for field in FIELDS if not field.accepts_anything]
 each_field = pytest.mark.parametrize("field", FIELDS, ids=str)
 
 
 @pytest.fixture
 def operation_client(api: ApiClient, measurements: dict[str, str]) -> OperationClient:
-    """Return a client for Acme, which has a lead in the paths and a booking to cancel."""
-    api.book(external_reference="ref-0")
+    """Return a client for Acme, which has a lead and an appointment in the paths, and a booking to cancel."""
+    appointment_id = api.book(external_reference="ref-0").json()["data"]["id"]
     lead_id = api.submit(email="grace@example.com").json()["data"]["lead_id"]
-    return OperationClient(api, measurements, lead_id)
+    return OperationClient(api, measurements, lead_id, appointment_id)
 
 
 @pytest.fixture
@@ -255,7 +264,8 @@ def test_a_side_fact_of_any_type_and_length_is_accepted(operation_client, field)
 @each_field
 def test_a_malformed_value_is_400(assert_refused, field):
     # A blank value is malformed only in a required field; in an optional one it counts as absent.
-    assert_refused(field, [f'"{text}"' for text in MALFORMED[field.format] if text.strip() or is_required(field)])
+    is_blank_refused = is_required(field) or not can_be_cleared(field)
+    assert_refused(field, [f'"{text}"' for text in MALFORMED[field.format] if text.strip() or is_blank_refused])
 
 
 @pytest.mark.parametrize("field", TEXT_FIELDS, ids=str)
@@ -284,9 +294,9 @@ def test_one_character_over_the_maximum_length_is_400(assert_refused, field):
 
 @pytest.mark.parametrize("field", FREE_TEXT_FIELDS, ids=str)
 def test_a_text_of_the_maximum_length_is_accepted(operation_client, field):
-    # Cancel accepts the long reference as well, and then finds no booking with it.
-    is_cancel_reference = (field.operation, field.path) == (CANCEL, "external_reference")
-    expected = {404} if is_cancel_reference else {200, 201}
+    # Cancel and reschedule accept the long reference as well, and then find no booking with it.
+    is_unknown = field.operation in (CANCEL, RESCHEDULE) and field.path == "external_reference"
+    expected = {404} if is_unknown else {200, 201}
 
     for character in ("a", "é", "🎉"):
         text = character * field.schema["maxLength"]
@@ -306,6 +316,11 @@ def test_a_blank_required_field_is_400(operation_client, organization, field):
         assert response.json()["message"].startswith(f"{field.path} is required")
 
     assert snapshot_of(organization) == before
+
+
+@pytest.mark.parametrize("field", KEPT_FIELDS, ids=str)
+def test_a_blank_field_that_cannot_be_cleared_is_400(assert_refused, field):
+    assert_refused(field, BLANK)
 
 
 @pytest.mark.parametrize("field", OPTIONAL_FIELDS, ids=str)

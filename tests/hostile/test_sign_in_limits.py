@@ -150,6 +150,17 @@ def test_a_known_browser_can_ask_for_a_reset_whatever_others_behind_its_address_
     assert own.post("/admin/password-reset/", {"email": host.user.email}).status_code == 302
 
 
+def test_a_persons_browsers_ask_for_ten_resets_a_minute_together(host: Membership):
+    browsers = [Client() for _ in range(3)]
+    for browser in browsers:
+        sign_in(host.user.email, PASSWORD, client=browser)
+    forms = [{"email": f"somebody-{number}@acme.example"} for number in range(12)]
+
+    asked = [browsers[number % 3].post("/admin/password-reset/", form).status_code for number, form in enumerate(forms)]
+
+    assert asked == [302] * 10 + [200] * 2
+
+
 def test_a_link_that_is_used_up_makes_no_browser_known(host: Membership):
     request_reset(host.user.email)
     deliver_mail()

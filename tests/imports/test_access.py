@@ -12,7 +12,7 @@ from django.utils import timezone
 from appointments.models import Appointment
 from leads.imports.models import Import, ImportRow
 from leads.models import Lead
-from leads.privacy.erasing import erase_lead
+from leads.privacy.erasing import request_erasure
 from organizations.models import MemberRole, Organization
 from pipeline_backend.celery import app
 from pipeline_backend.web.request_bodies import should_read_body
@@ -153,7 +153,7 @@ def test_erasing_a_lead_removes_it_from_imports(
     Page(logged_in_client(owner_of(other_organization)), other_organization, FILE)
     lead = Lead.objects.of(organization).get()
 
-    erase_lead(organization=organization, actor=owner_actor(organization), lead_id=lead.pk)
+    request_erasure(organization=organization, actor=owner_actor(organization), lead_id=lead.pk)
 
     left = [row.cells for row in ImportRow.objects.of(organization)]
     assert left == [rows[3]]

@@ -102,6 +102,20 @@ def test_a_row_changes_the_appointment_with_its_reference_and_blank_cells_nothin
     assert again.row.counts == {"UNCHANGED": 2}
 
 
+def test_a_row_finds_the_appointment_by_a_reference_that_it_had(
+    mia: Client, organization: Organization, other_api: ApiClient, api: ApiClient
+) -> None:
+    for client in (api, other_api):
+        client.book(external_reference="a-1", lead_email="ada@example.com")
+        client.reschedule(external_reference="a-1", new_external_reference="a-2")
+    file = csv_file(["Reference", "Outcome"], ["a-1", "No-show"])
+
+    Page(mia, organization, file, kind="APPOINTMENTS").run()
+
+    assert appointment_with(organization, "a-2").no_show
+    assert [row["no_show"] for row in other_api.get_data("/api/external/appointments")] == [False]
+
+
 @pytest.mark.parametrize(("invitations", "told"), [(False, []), (True, ["a-future", "b-moved"])])
 def test_only_for_future_appointments_and_if_asked_for_anybody_is_told(
     mia: Client, organization: Organization, api: ApiClient, host: Membership, invitations: bool, told: list[str]

@@ -9,7 +9,7 @@ from django.test import Client
 
 from appointments.models import Appointment
 from leads.models import Lead
-from leads.privacy.erasing import erase_lead
+from leads.privacy.erasing import request_erasure
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from tests.client import ApiClient
@@ -60,7 +60,7 @@ def do(act: str, organization: Organization) -> None:
     if act == "merge":
         merge(organization, ids[KEPT], ids[MERGED])
     else:
-        erase_lead(organization=organization, actor=SYSTEM, lead_id=ids[MERGED])
+        request_erasure(organization=organization, actor=SYSTEM, lead_id=ids[MERGED])
 
 
 @pytest.mark.usefixtures("_leads")

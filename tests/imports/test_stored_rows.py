@@ -7,7 +7,7 @@ from django.db.models import Sum
 from django.test import Client
 from django.utils import timezone
 
-from leads.imports import services, worker
+from leads.imports import reading, services
 from leads.imports.models import Import, ImportRow
 from leads.imports.services import prune_imports
 from leads.models import Lead
@@ -72,7 +72,7 @@ def test_the_rows_of_an_import_that_ends_early_are_shown_no_more_and_a_worker_de
     Import.objects.of(organization).update(**({"state": "READING"} if end == "refused" else {}))
 
     if end == "refused":
-        worker.refuse_file(page.row, "No.")
+        reading.refuse_file(page.row, "No.")
     else:
         page.client.post(page.url, {"step": "cancel"})
     shown, refused = page.get().context["rows"], page.refused_rows()
@@ -140,8 +140,8 @@ def test_a_file_with_too_much_text_is_refused_while_it_is_read(
 ) -> None:
     # The cells share a text in the file.
     file = workbook(HEADER, *([f"{number}@example.com", "x" * 5000] for number in range(50)))
-    monkeypatch.setattr(worker, "MAX_STORED", 200_000)
-    monkeypatch.setattr(worker, "READ_BATCH", 10)
+    monkeypatch.setattr(reading, "MAX_STORED", 200_000)
+    monkeypatch.setattr(reading, "READ_BATCH", 10)
 
     page = Page(mia, organization, file, name="leads.xlsx")
 

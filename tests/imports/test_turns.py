@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from foundation.db import deletes
-from leads.imports import turns, worker
+from leads.imports import reading, turns, worker
 from leads.imports.models import Import, ImportTurn
 from leads.imports.services import add_import, cancel_import
 from leads.models import Lead
@@ -49,7 +49,7 @@ def totals(imports: Sequence[Import]) -> list[tuple[str, int]]:
 def _short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each turn be over after one batch."""
     monkeypatch.setattr(turns, "TURN_SECONDS", 0)
-    monkeypatch.setattr(worker, "READ_BATCH", 100)
+    monkeypatch.setattr(reading, "READ_BATCH", 100)
     monkeypatch.setattr(worker, "CHECK_BATCH", 100)
 
 

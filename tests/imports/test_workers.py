@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from leads.imports import importers, worker
+from leads.imports import importers, reading, worker
 from leads.imports.files import read_rows
 from leads.imports.leads import LeadImporter
 from leads.imports.models import Import, ImportRow
@@ -78,12 +78,12 @@ def test_a_killed_worker_reads_on_where_it_has_stopped(
         yield from islice(read_rows(content, pause), 251)
         raise Killed
 
-    monkeypatch.setattr(worker, "READ_BATCH", 100)
-    monkeypatch.setattr(worker, "read_rows", read_rows_until_killed)
+    monkeypatch.setattr(reading, "READ_BATCH", 100)
+    monkeypatch.setattr(reading, "read_rows", read_rows_until_killed)
     with pytest.raises(Killed):
         Page(mia, organization, LEADS)
     before = list(ImportRow.objects.of(organization).order_by("number").values_list("pk", "number"))
-    monkeypatch.setattr(worker, "read_rows", read_rows)
+    monkeypatch.setattr(reading, "read_rows", read_rows)
     expire_turns()
     work(organization)
 

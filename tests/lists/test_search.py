@@ -12,6 +12,7 @@ from optins.models import OptIn
 from organizations.isolation import row_level_security
 from organizations.models import Organization
 from tests.admin.pages import admin_url, logged_in_client
+from tests.client import ApiClient
 from tests.factories import make_api, owner_of
 
 LEADS = {
@@ -82,6 +83,12 @@ def test_what_does_not_match_is_not_found(text: str, own_leads: dict[str, UUID],
 
 def test_appointments_and_opt_ins_are_found_by_their_reference(own_leads: dict[str, UUID], owner: Client):
     assert found(owner, Appointment, " CRM/anna ") == found(owner, OptIn, "form anna") == [own_leads["anna"]]
+
+
+def test_an_appointment_is_found_by_a_reference_that_it_had(own_leads: dict[str, UUID], owner: Client, api: ApiClient):
+    api.reschedule(external_reference="CRM/anna", new_external_reference="CRM/lena")
+
+    assert found(owner, Appointment, "CRM/anna") == found(owner, Appointment, "CRM/lena") == [own_leads["anna"]]
 
 
 def test_a_name_is_never_too_long_for_the_index(organization: Organization, owner: Client):

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from leads.models import Lead
-from leads.privacy.erasing import erase_lead
+from leads.privacy.erasing import request_erasure
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import add_member
@@ -151,7 +151,7 @@ def test_nothing_that_is_found_is_stored_and_an_erased_lead_is_not_found(lead: L
     assert "no-store" in response.headers["Cache-Control"]
     assert len(response.context["groups"]) == 2
 
-    erase_lead(organization=lead.organization, actor=SYSTEM, lead_id=lead.pk)
+    request_erasure(organization=lead.organization, actor=SYSTEM, lead_id=lead.pk)
 
     for text in ("jose", EMAIL, "+14155552671"):
         assert search(owner, text) == {}

@@ -154,6 +154,19 @@ class Acts:
         if self.chance(40):
             self.expect(self.api.post("/api/external/appointments/cancel", body | {"notes": self.word()}), 200)
 
+    def reschedule(self) -> None:
+        """Reschedule an appointment by one of its references, sometimes under a new one, and sometimes twice."""
+        body = {
+            "external_reference": self.random.choice(self.bookings)["external_reference"],
+            "schedule_time": self.time().isoformat(),
+            **self.some(50, {"meeting_url": self.url, "notes": self.word, "reason": self.word}),
+        }
+        if self.chance(50):
+            body["new_external_reference"] = f"ref-{self.random.randint(1, 10**9)}"
+            self.bookings.append({**self.random.choice(self.bookings), **body})
+        for _ in range(self.random.randint(1, 2)):
+            self.expect(self.api.post("/api/external/appointments/reschedule", body), 200)
+
     def submit(self) -> None:
         traffic = {"utm_source": self.word, "utm_campaign": self.word, "utm_content": lambda: self.member().user_id}
         body = opt_in_payload(
@@ -176,6 +189,54 @@ class Acts:
     def set_lead_status(self) -> None:
         path = f"/api/external/leads/{self.row(Lead).pk}/status"
         self.expect(self.api.patch(path, {"status_id": str(self.status().pk)}), 200)
+
+    def update_appointment(self) -> None:
+        roles = ("host", "setter", "triager")
+        members = {f"{role}_email": lambda: self.chance(70) and self.member_email() for role in roles}
+        changes = self.some(
+            40,
+            {
+                **members,
+                "meeting_url": lambda: self.chance(70) and self.url(),
+                "recording_url": self.url,
+                "call_category": lambda: self.random.choice(["SALES_CALL", "COACHING_CALL", "TRIAGE_CALL"]),
+                "status_id": lambda: str(self.status().pk),
+            },
+        )
+        if self.chance(40):
+            changes["custom_fields"] = self.json_value_of("APPOINTMENT")
+        self.update(self.appointment(), changes)
+
+    def update_lead(self) -> None:
+        changes = self.some(
+            40,
+            {
+                "first_name": self.word,
+                "last_name": lambda: self.chance(70) and self.word(),
+                "setter_email": lambda: self.chance(70) and self.member_email(),
+            },
+        )
+        if self.chance(40):
+            changes |= (
+                {"phone_e164": "+14155552671", "phone_country": "US"} if self.chance(70) else {"phone_e164": None}
+            )
+        if self.chance(40):
+            changes["custom_fields"] = self.json_value_of("LEAD")
+        self.update(self.row(Lead), changes)
+
+    def update(self, row: Any, changes: dict[str, Any]) -> None:
+        """Send the changes to the row; False stands for null."""
+        body = {name: None if value is False else value for name, value in changes.items()}
+        path = f"/api/external/{type(row).__name__.lower()}s/{row.pk}"
+        self.expect(self.api.patch(path, body, if_match="*"), 200)
+
+    def json_value_of(self, entity: str) -> dict[str, Any]:
+        """Return a new value, or none, for one of the custom fields, by its key."""
+        if not CustomField.objects.of(self.organization).filter(entity=entity).exists():
+            return {}
+        field = self.row(CustomField, entity=entity)
+        values = {"NUMBER": self.random.randint(0, 9), "DATE": "2026-12-24", "BOOLEAN": self.chance(50)}
+        return {field.key: values.get(field.type, self.word()) if self.chance(80) else None}
 
     # The admin
 
@@ -410,9 +471,12 @@ WEIGHTS = {
     "book": 14,
     "book_again": 3,
     "cancel": 7,
+    "reschedule": 5,
     "submit": 12,
     "submit_again": 2,
     "set_lead_status": 8,
+    "update_appointment": 6,
+    "update_lead": 6,
     "edit_lead_page": 3,
     "edit_appointment_page": 5,
     "set_back_to_booked": 2,

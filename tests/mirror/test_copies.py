@@ -20,10 +20,10 @@ from organizations.models import MemberRole, Organization, User
 from organizations.services import add_member
 from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
+from tests.document import event_errors
 from tests.factories import events_of, make_api, make_member, make_organization, owner_of
 from tests.mirror.acts import Acts
 from tests.mirror.copies import LISTS, Copy, FeedCopy, ListCopy, Row, WebhookCopy
-from tests.webhooks.schemas import schema_errors
 from webhooks.models import Delivery, Event
 from webhooks.services import add_endpoint
 from webhooks.topics import topics
@@ -91,7 +91,7 @@ def assert_equal(acts: Acts, copies: list[Any], chosen: random.Random) -> None:
     lines = [line for copy in copies for line in differences(copy, expected)]
     bodies = [body for _, body in received]
     lines += unexplained_changes(bodies)
-    lines += schema_errors(bodies[:BODIES_COMPARED])
+    lines += event_errors(bodies[:BODIES_COMPARED])
     assert not lines, "\n".join(lines[:20])
 
 

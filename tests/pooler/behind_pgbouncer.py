@@ -14,7 +14,7 @@ from leads.models import Source
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import current_scope, scope_wrapper, tenant_scope
 from organizations.models import Organization
-from pipeline_backend.web.metrics import MetricsMiddleware
+from pipeline_backend.web.metrics import request_metrics
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("organization", "other_organization")]
 SESSION = """
@@ -155,6 +155,6 @@ def test_metrics_contain_the_time_of_a_statement(settings: LazySettings) -> None
         return HttpResponse()
 
     with request_of("Acme"):
-        MetricsMiddleware(sleep)(RequestFactory().get("/"))
+        request_metrics(sleep)(RequestFactory().get("/"))
 
     assert request_times.database >= 0.1

@@ -25,7 +25,7 @@ from leads.imports.services import add_import
 from leads.imports.worker import run_turn
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead, PossibleDuplicate
-from leads.privacy.erasing import erase_lead
+from leads.privacy.erasing import request_erasure
 from leads.privacy.export import export_lead
 from leads.privacy.rules import load_rules, relations_to
 from notifications.models import Notification
@@ -95,6 +95,12 @@ def lead(api: ApiClient, organization: Organization, host: Membership, owner: Cl
         meeting_url=f"https://meet.example/{WORD}",
         notes=f"Call {WORD} at {PHONE}",
     )
+    api.reschedule(
+        external_reference=f"{WORD}-1",
+        schedule_time="2027-01-06T10:00:00Z",
+        new_external_reference=f"{WORD}-moved",
+        reason=f"{WORD} is ill",
+    )
     appointment = Appointment.objects.of(organization).get(pk=booked.json()["data"]["id"])
     lead = appointment.lead
     url = admin_url(Lead, "change", lead.pk)
@@ -159,7 +165,7 @@ def tables_with(*words: str) -> dict[str, int]:
 
 
 def erase(lead: Lead) -> None:
-    erase_lead(organization=lead.organization, actor=SYSTEM, lead_id=lead.pk)
+    request_erasure(organization=lead.organization, actor=SYSTEM, lead_id=lead.pk)
 
 
 def test_after_erasing_no_column_of_any_table_has_the_persons_data(
@@ -338,7 +344,7 @@ def test_another_organizations_lead_is_unknown(
     before = snapshot_of(organization)
 
     with pytest.raises(ValidationFailed):
-        erase_lead(organization=other_organization, actor=SYSTEM, lead_id=lead.pk)
+        request_erasure(organization=other_organization, actor=SYSTEM, lead_id=lead.pk)
 
     assert snapshot_of(organization) == before
 

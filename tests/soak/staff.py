@@ -19,7 +19,7 @@ from leads.imports.models import OPEN, Import, ImportState
 from leads.imports.services import TASK, add_import, cancel_import, choose_columns, start_import
 from leads.merging import merge_leads
 from leads.models import Lead, LeadMerge
-from leads.privacy.erasing import erase_lead
+from leads.privacy.erasing import request_erasure
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from tests.imports.files import csv_file, workbook
@@ -91,7 +91,7 @@ class StaffMember:
             merge_leads(organization=self.organization, actor=SYSTEM, keep=lead.pk, merge=other.pk)
             self.log.merged[other.pk] = lead.pk
         else:
-            erase_lead(organization=self.organization, actor=SYSTEM, lead_id=lead.pk)
+            request_erasure(organization=self.organization, actor=SYSTEM, lead_id=lead.pk)
             self.log.erased[lead.pk] = lead.email
 
     def choose_leads(self) -> list[Lead]:
@@ -137,7 +137,7 @@ class StaffMember:
     def notify_worker(self, file_import: Import) -> None:
         """Send the task's message to the broker that is being tested; this process publishes to another one."""
         with contextlib.suppress(OperationalError):  # without the broker, beat's task finds the import
-            self.broker.send_task(TASK, (str(self.organization.pk), str(file_import.pk)), retry=False)
+            self.broker.send_task(TASK, retry=False)
 
 
 def wrong_imports(log: StaffLog) -> Iterator[str]:

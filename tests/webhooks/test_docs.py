@@ -18,7 +18,7 @@ from appointments.services import change_outcome, create_note, edit_appointment,
 from foundation.api.openapi import component_name
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead
-from leads.privacy.erasing import erase_lead
+from leads.privacy.erasing import request_erasure
 from leads.services import add_note, delete_custom_field, save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
@@ -26,8 +26,8 @@ from organizations.services import save_user
 from statuses.models import Status
 from statuses.services import delete_status, save_status
 from tests.client import ApiClient
+from tests.document import event_errors, event_validators
 from tests.factories import make_api, make_member, make_organization
-from tests.webhooks.schemas import schema_errors, validators
 from webhooks.models import Event
 from webhooks.services import add_endpoint, send_test
 from webhooks.topics import topics
@@ -52,8 +52,8 @@ def test_the_page_shows_every_event_as_it_is_sent() -> None:
 def test_the_openapi_document_describes_every_event_as_it_is_sent() -> None:
     bodies = {name: json.loads(body) for name, body in example_bodies().items()}
 
-    assert list(validators()) == list(topics()) == sorted(bodies)
-    assert schema_errors(bodies.values()) == []
+    assert list(event_validators()) == list(topics()) == sorted(bodies)
+    assert event_errors(bodies.values()) == []
 
 
 def assert_generated(page: str, section: str, content: str) -> None:
@@ -106,7 +106,7 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, setter=host)
     add_note(organization=organization, actor=SYSTEM, lead=appointment.lead, text="Prefers mornings", id=uuid7())
     api.cancel()
-    erase_lead(
+    request_erasure(
         organization=organization, actor=SYSTEM, lead_id=api.submit(email="eve@example.com").json()["data"]["lead_id"]
     )
     emails = ("ada@example.com", "ada@work.example")

@@ -24,9 +24,8 @@ from tests.faults.backlog import count_by_state, make_backlog
 from tests.receiver import Receiver
 from tests.shared_rows import clear_caches
 from webhooks.models import Attempt, Delivery, Endpoint, ReceivingHost
-from webhooks.pruning import prune
 from webhooks.queue import DELIVERIES
-from webhooks.services import add_endpoint, change_endpoint
+from webhooks.services import add_endpoint, change_endpoint, prune
 
 LIMIT = 10
 

@@ -12,10 +12,9 @@ from organizations.models import Organization
 from tests.client import ApiClient
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.pruning import prune
 from webhooks.queue import DELIVERIES
 from webhooks.replays import count_pending_replays, replay, replay_all, replay_since
-from webhooks.services import add_endpoint, change_endpoint, send_test
+from webhooks.services import add_endpoint, change_endpoint, prune, send_test
 
 
 def set_active(endpoint: Endpoint, is_active: bool) -> None:

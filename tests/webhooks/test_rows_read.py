@@ -1,5 +1,6 @@
 """How many rows are read does not depend on how many there are: an organization can have millions of events."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -9,7 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from benchmarks.plans import explain_statements
-from foundation.db.timestamps import now
+from foundation.db.timestamps import isoformat_z, now
 from foundation.outbox import State
 from notifications.models import Kind, Notification
 from organizations.actors import SYSTEM, actor_columns
@@ -18,7 +19,7 @@ from tests.client import ApiClient
 from tests.factories import owner_of
 from tests.faults.backlog import make_endpoint
 from webhooks.models import Delivery, Event
-from webhooks.pruning import prune
+from webhooks.services import prune
 
 EVENTS, POSITION, RARE, LIMIT = 300, 150, 3, 10
 
@@ -28,10 +29,20 @@ def events(organization: Organization, settings: Any) -> list[Event]:
     """Create finished deliveries of many events, three of them of a rare type."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     endpoint = make_endpoint(organization, "http://127.0.0.1:9/events")
-    common = {"organization": organization, "body": '{"type":"lead.created"}', **actor_columns(SYSTEM)}
+    body = {
+        "type": "lead.created",
+        "timestamp": isoformat_z(now()),
+        "organization_id": str(organization.pk),
+        "data": {},
+    }
+    common = {"organization": organization, "body": json.dumps(body | {"data": {}}), **actor_columns(SYSTEM)}
     # Their transactions have ended long ago, so the feed shows them.
     types = ["lead.created" if number >= RARE else "opt_in.created" for number in range(EVENTS)]
-    rows = [Event(transaction=number, type=type, **common) for number, type in enumerate(types)]
+    start = now() - timedelta(minutes=EVENTS)
+    rows = [
+        Event(transaction=number, type=type, created_at=start + timedelta(minutes=number), **common)
+        for number, type in enumerate(types)
+    ]
     events: list[Event] = Event.unscoped.bulk_create(rows)
     common = {"organization": organization, "endpoint": endpoint, "next_attempt_at": None}
     ended = {"state": State.DONE, "finished_at": now()}
@@ -66,6 +77,39 @@ def test_a_page_of_the_feed_of_one_type_reads_no_event_of_another(api: ApiClient
     assert len(api.get_data("/api/external/events", query)) == RARE
 
     assert rows_read("webhooks_event", lambda: api.get_data("/api/external/events", query)) == 2 * RARE
+
+
+def test_a_page_of_the_feed_from_a_time_reads_only_the_ten_minutes_before_it(
+    api: ApiClient, events: list[Event]
+) -> None:
+    query = {"created_from": isoformat_z(events[POSITION].created_at), "limit": LIMIT}
+    assert [event["id"] for event in api.get_data("/api/external/events", query)] == [
+        str(event.pk) for event in events[POSITION:][:LIMIT]
+    ]
+
+    # The first of the ten minutes before is looked up, too.
+    assert rows_read("webhooks_event", lambda: api.get_data("/api/external/events", query)) <= 2 * LIMIT + 14
+
+
+def test_the_last_page_of_the_feed_up_to_a_time_reads_only_the_ten_minutes_after_it(
+    api: ApiClient, events: list[Event]
+) -> None:
+    query = {"after": str(events[POSITION - 1].pk), "created_to": isoformat_z(events[POSITION].created_at)}
+    assert [event["id"] for event in api.get_data("/api/external/events", query)] == [str(events[POSITION].pk)]
+
+    assert rows_read("webhooks_event", lambda: api.get_data("/api/external/events", query)) <= 18
+
+
+def test_the_feed_of_one_lead_reads_no_event_of_another(
+    api: ApiClient, organization: Organization, events: list[Event]
+) -> None:
+    lead_id = api.submit().json()["data"]["lead_id"]
+    Event.objects.of(organization).filter(pk=events[POSITION].pk).update(subject_id=lead_id)
+    query = {"lead_id": lead_id, "created_to": isoformat_z(events[POSITION].created_at)}
+    assert [event["id"] for event in api.get_data("/api/external/events", query)] == [str(events[POSITION].pk)]
+
+    # The lead's own two events were recorded later; one later event is looked up.
+    assert rows_read("webhooks_event", lambda: api.get_data("/api/external/events", query)) <= 6
 
 
 def test_pruning_reads_no_delivery_that_is_not_old(organization: Organization, events: list[Event]) -> None:

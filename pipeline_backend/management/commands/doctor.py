@@ -197,7 +197,7 @@ def mail_problems() -> Iterator[str]:
         with get_connection(timeout=TIMEOUT_SECONDS):
             pass
     except (smtplib.SMTPException, OSError) as error:
-        yield (f"{server_name()} can't be used; check EMAIL_URL ({first_text_line(error)})")
+        yield f"{server_name()} can't be used; check EMAIL_URL ({first_text_line(error)})"
 
 
 def send_message(address: str) -> str:
@@ -211,18 +211,12 @@ def send_message(address: str) -> str:
         smtp = cast("smtplib.SMTP", backend.connection)
         smtp.ehlo_or_helo_if_needed()
         # Not smtp.sendmail(), which doesn't return the server's answer.
-        accepted(*smtp.mail(sender))
-        accepted(*smtp.rcpt(recipient))
-        answer = accepted(*smtp.data(message))
+        for send, argument in ((smtp.mail, sender), (smtp.rcpt, recipient), (smtp.data, message)):
+            code, reply = send(argument)
+            answer = f"{code} {' '.join(reply.decode(errors='replace').split())}"
+            if code >= 300:
+                raise smtplib.SMTPException(f"{server_name()} refused it: {answer}")
     return f"{server_name()} accepted an e-mail to {address}: {answer}"
-
-
-def accepted(code: int, reply: bytes) -> str:
-    """Return the mail server's answer in one line. Raises SMTPException if it refuses."""
-    answer = f"{code} {' '.join(reply.decode(errors='replace').split())}"
-    if code >= 300:
-        raise smtplib.SMTPException(f"{server_name()} refused it: {answer}")
-    return answer
 
 
 def server_name() -> str:

@@ -1,10 +1,8 @@
 """manage.py reencrypt: encrypt all secrets in the database with the first of FIELD_ENCRYPTION_KEYS."""
 
-import sys
 from typing import Any
 
 from django.core.management.base import CommandError
-from tqdm import tqdm
 
 from foundation.db.encryption import EncryptedField, KeyState, encrypted_fields, key_state, reencrypt, stored_values
 from pipeline_backend.management.commands._command import BaseServiceCommand
@@ -44,19 +42,15 @@ class Command(BaseServiceCommand):
         """Go through a column. Return how many values it has, how many had another key, and the unreadable ones."""
         column = f"{field.model._meta.db_table}.{field.column}"
         count, reencrypted, unreadable = 0, 0, list[str]()
-        # With None, tqdm shows the progress only on a terminal.
-        with tqdm(desc=column, unit=" values", file=sys.stderr, disable=None) as bar:
-            for batch in stored_values(field):
-                for pk, stored in batch:
-                    state = key_state(stored)
-                    if state is KeyState.OLD:
-                        # Also counted if the value has changed meanwhile, so that another round looks at it.
-                        reencrypt(field, pk, stored)
-                        reencrypted += 1
-                    elif state is KeyState.UNKNOWN:
-                        unreadable.append(f"{column} of {pk}")
-                count += len(batch)
-                bar.update(len(batch))
-                if bar.disable:
-                    self.info(f"{column}: {count} values checked, {reencrypted} re-encrypted")
+        for batch in stored_values(field):
+            for pk, stored in batch:
+                state = key_state(stored)
+                if state is KeyState.OLD:
+                    # Also counted if the value has changed meanwhile, so that another round looks at it.
+                    reencrypt(field, pk, stored)
+                    reencrypted += 1
+                elif state is KeyState.UNKNOWN:
+                    unreadable.append(f"{column} of {pk}")
+            count += len(batch)
+            self.info(f"{column}: {count} values checked, {reencrypted} re-encrypted")
         return count, reencrypted, unreadable

@@ -124,7 +124,8 @@ def test_every_invalid_parameter_is_named(api, name):
     assert_invalid_fields(response, "page", "limit", "created_from", "created_to")
 
 
-LISTS = ["/api/external/appointments", "/api/external/opt-ins", "/api/external/leads", "/api/external/events"]
+NAMES = ["appointments", "opt-ins", "leads", "events", "members", "event-types", "sources", "custom-fields"]
+LISTS = [f"/api/external/{name}" for name in NAMES]
 
 
 @pytest.mark.parametrize("path", LISTS)

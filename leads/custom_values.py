@@ -1,0 +1,97 @@
+"""Custom values as the API takes them: by the fields' keys, and checked by the fields' types (docs/interface.md, A36).
+
+`custom_values` of a row is a JSON object of values by custom field id: a string, a number, a boolean, or a "YYYY-MM-DD"
+date.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from itertools import islice
+from typing import Any
+
+from foundation.api.exceptions import MAX_QUOTED_NAME, ValidationFailed
+from foundation.api.fields import MAX_TEXT_LENGTH, is_blank
+from foundation.api.pagination import MAX_UNKNOWN
+from leads.models import CustomField
+from organizations.versions import VersionedModel
+
+JsonValue = str | float | bool
+
+MAX_EXACT_INTEGER = 2**53  # up to here a float represents every integer exactly
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+def merge_custom_values(
+    row: VersionedModel, entity: CustomField.Entity, changes: Mapping[str, object]
+) -> dict[str, JsonValue]:
+    """Return the row's `custom_values` with the changes, which are by the fields' keys; a blank one removes the value.
+
+    Raises ValidationFailed for each value that isn't of its field's type, and for the first unknown keys.
+    """
+    stored: dict[str, JsonValue] = row.custom_values  # type: ignore[attr-defined]  # leads and appointments have it
+    fields = {field.key: field for field in CustomField.objects.of(row.organization).filter(entity=entity)}
+    unknown = islice((key for key in changes if key not in fields), MAX_UNKNOWN)
+    errors = {key[:MAX_QUOTED_NAME]: ["is not known in the organization"] for key in unknown}
+    values = dict(stored)
+    for key in sorted(fields.keys() & changes.keys()):
+        field, value = fields[key], changes[key]
+        id = str(field.pk)
+        if is_blank(value):
+            values.pop(id, None)
+        # As in the admin, a value whose option was removed meanwhile may stay.
+        elif field.type != CustomField.Type.SELECT or value != stored.get(id):
+            try:
+                values[id] = parse_json_value(value, field)
+            except ValueError as error:
+                errors[key] = [str(error)]
+    if errors:
+        raise ValidationFailed({f"custom_fields.{key}": messages for key, messages in errors.items()})
+    return values
+
+
+def parse_json_value(value: Any, field: CustomField) -> JsonValue:  # noqa: ANN401  # any JSON value
+    """Return the value as it is stored; raises ValueError unless it is one of the field's type."""
+    match field.type:
+        case CustomField.Type.NUMBER:
+            return parse_number(value)
+        case CustomField.Type.BOOLEAN if not isinstance(value, bool):
+            raise ValueError("must be true or false")
+        case CustomField.Type.DATE:
+            return parse_date(value)
+        case CustomField.Type.SELECT if value not in field.options:
+            raise ValueError(f"must be one of: {', '.join(field.options)}")
+        case CustomField.Type.TEXT:
+            return parse_text(value)
+    return value
+
+
+def parse_number(value: object) -> float:
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError
+        return without_zero_fraction(float(value))
+    except (ValueError, OverflowError):
+        raise ValueError("must be a number") from None
+
+
+def without_zero_fraction(number: float) -> float:
+    return int(number) if number.is_integer() and abs(number) <= MAX_EXACT_INTEGER else number
+
+
+def parse_date(value: object) -> str:
+    try:
+        if not (isinstance(value, str) and ISO_DATE.fullmatch(value)):
+            raise ValueError
+        return date.fromisoformat(value).isoformat()
+    except ValueError:
+        raise ValueError("must be a date such as 2027-01-05") from None
+
+
+def parse_text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be a string")
+    text = value.strip()
+    if len(text) > MAX_TEXT_LENGTH:
+        raise ValueError(f"must be at most {MAX_TEXT_LENGTH} characters long")
+    return text

@@ -1,0 +1,55 @@
+"""The boards of leads by status and of appointments by outcome."""
+
+from django.urls import reverse
+
+from appointments.models import Appointment
+from appointments.services import change_outcome, preview
+from appointments.services.changes import replace_outcome
+from leads.models import Lead
+from leads.services import change_status
+from organizations.actors import Actor
+from staff.appointments.record_forms import describe
+from staff.appointments.schedule import is_canceled
+from staff.boards.boards import BoardLayout
+from staff.boards.cards import short_time
+from statuses.models import Board, Status, StatusRole
+
+
+class LeadBoard(BoardLayout):
+    board, status_field, history = Board.LEAD, "status", "status_changes"
+
+    def card_lines(self, row: Lead) -> list[str]:
+        at, kind = row.next_touch_point_at, row.get_next_touch_point_type_display() or "Next"
+        return [
+            f"{kind}: {short_time(at)}" if at else "",
+            row.phone_e164 or row.email,
+            " · ".join(str(fact) for fact in (row.setter, row.last_source) if fact),
+        ]
+
+    def change_status(self, actor: Actor, row: Lead, status: Status) -> None:
+        change_status(organization=row.organization, actor=actor, lead_id=row.pk, status_id=status.pk)
+
+
+class AppointmentBoard(BoardLayout):
+    board, status_field, history = Board.APPOINTMENT, "outcome", "outcome_changes"
+    card_related = ("last_source",)
+
+    def card_title(self, row: Appointment) -> str:
+        return str(row.lead)
+
+    def card_lines(self, row: Appointment) -> list[str]:
+        return [
+            short_time(row.schedule_time),
+            " · ".join(str(fact) for fact in (row.event_type, row.host) if fact),
+            f"From {row.last_source}",
+        ]
+
+    def change_status(self, actor: Actor, row: Appointment, status: Status) -> None:
+        change_outcome(organization=row.organization, actor=actor, appointment=row, status_id=status.pk)
+
+    def confirmation(self, row: Appointment, status: Status) -> tuple[str, str]:
+        if status.role == StatusRole.CANCELED and status.is_appointment_default and not is_canceled(row):
+            # This page also takes a reason.
+            return reverse("admin:appointments_appointment_cancel", args=[row.pk]), ""
+        audience = preview(row, replace_outcome, status)
+        return "", describe(audience, row) if audience.members or audience.slack else ""

@@ -1,0 +1,65 @@
+"""Columns and search of the lists of leads, and of rows that belong to a lead."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from appointments.models import Appointment
+from foundation.db.timestamps import now
+from leads.models import Lead
+from leads.search import MAX_FOUND, find_leads, is_any_of
+from organizations.models import Organization
+from organizations.permissions import PERMISSIONS, is_operator, organization_ids
+from staff.toolkit.actions import AnyPage
+from staff.toolkit.lists import NOTHING, day_and_time, two_lines
+
+
+def contact(lead: Lead) -> SafeString:
+    name = f"{lead.first_name} {lead.last_name}".strip()
+    below = [(text,) for text in (lead.email if name else "", lead.phone_e164) if text]
+    parts = format_html_join(" ", "<span>{}</span>", below)
+    return two_lines(name or lead.email, format_html('<span class="list-contact">{}</span>', parts))
+
+
+@admin.display(description="Next step", ordering="next_step_at")
+def next_step(lead: Lead) -> SafeString | str:
+    if lead.next_step_at:
+        label, time = lead.get_next_step_type_display() or "Next step", lead.next_step_at
+    elif lead.next_touch_point_at:
+        label, time = lead.get_next_touch_point_type_display() or "Touch point", lead.next_touch_point_at
+    else:
+        return NOTHING
+    is_overdue = lead.next_step_at and time < now()
+    return format_html('<span class="{}">{}, {}</span>', "list-due" if is_overdue else "", label, day_and_time(time))
+
+
+def find_by_lead(page: AnyPage, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
+    """Filter leads by name, e-mail and phone; rows of a lead by those, and by their own reference."""
+    ids = find_leads(searched_organizations(page, request), text)
+    if page.model is not Lead:
+        ids = row_ids(page, request, text, ids)
+    return rows.filter(is_any_of("pk", ids))
+
+
+def row_ids(page: AnyPage, request: HttpRequest, text: str, lead_ids: list[UUID], most: int = MAX_FOUND) -> list[UUID]:
+    """Return up to `most` ids of these leads' rows, and up to `most` whose reference, now or formerly, is the text."""
+    # One statement after the other: as one, the planner may join them in an order that takes seconds.
+    rows = page.get_queryset(request).order_by().values_list("pk", flat=True)
+    of_leads = rows.filter(is_any_of("lead_id", lead_ids))[:most]
+    organizations, reference = searched_organizations(page, request), text.strip()
+    found = [*of_leads, *rows.filter(organization__in=organizations, external_reference=reference)[:most]]
+    if page.model is Appointment:
+        former = {"former_references__external_reference": reference}
+        found += rows.filter(former_references__organization__in=organizations, **former)[:most]
+    return found
+
+
+def searched_organizations(page: AnyPage, request: HttpRequest) -> list[UUID]:
+    if is_operator(request):
+        return list(Organization.objects.values_list("pk", flat=True))
+    return organization_ids(request, PERMISSIONS[page.area].view)
