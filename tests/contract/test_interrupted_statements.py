@@ -29,6 +29,10 @@ CANCELED = "DO $$ BEGIN RAISE EXCEPTION 'canceling statement' USING ERRCODE = '5
 Interrupt = Callable[[Callable[[], Any], int], tuple[Any, bool]]
 
 
+# The pages of the admin take many statements, and answer each kind of end by the same middleware.
+ENDED = pytest.mark.parametrize("interrupt", ["ended with an error"], indirect=True)
+
+
 @pytest.fixture(params=["ended with an error", "ended silently", "canceled"])
 def interrupt(request: pytest.FixtureRequest) -> Iterator[Interrupt]:
     """Interrupt requests in one of three ways."""
@@ -126,10 +130,12 @@ def test_an_interrupted_list_is_a_503_and_is_there_when_it_is_repeated(api: ApiC
     assert interrupt_at_each_moment(interrupt, lambda _: api.get("/api/external/appointments"), {200}) > 1
 
 
+@ENDED
 def test_an_interrupted_page_of_the_admin_is_a_503(client: Client, interrupt: Interrupt) -> None:
     assert interrupt_at_each_moment(interrupt, lambda _: client.get("/admin/leads/lead/"), {200}) > 1
 
 
+@ENDED
 def test_an_interrupted_form_of_the_admin_is_a_503_and_adds_one_row_when_it_is_sent_again(
     client: Client, organization: Organization, interrupt: Interrupt
 ) -> None:

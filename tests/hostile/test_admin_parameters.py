@@ -125,6 +125,8 @@ class Prober:
     def check(self, name: str, response: Any) -> None:
         """Collect what is wrong with the response."""
         count_inputs(self.measurements, "admin addresses", 1)
+        # The messages of refused requests would be sent with every later one.
+        self.client.cookies.pop("messages", None)
         shown = f"{name[:200]}: {response.status_code}"
         b"".join(response)  # a file's response closes it after its last part
         if response.status_code >= 500:
@@ -224,15 +226,17 @@ def hostile_paths(route: Route) -> list[str]:
     return paths
 
 
-@pytest.mark.parametrize("role", ["owner", "operator", "visitor"])
-def test_no_address_fails_for_a_hostile_path(role: str, own_data: TenantData, operator: Client, prober: Any):
+# The owner tries everything; of the others' requests, most end at the same checks before they reach a page.
+@pytest.mark.parametrize(("role", "every"), [("owner", 1), ("operator", 4), ("visitor", 4)])
+def test_no_address_fails_for_a_hostile_path(
+    role: str, every: int, own_data: TenantData, operator: Client, prober: Any
+):
     owner = make_admin_client(owner_of(own_data.organization))
     visitor = Client(raise_request_exception=False)
     probe = prober({"owner": owner, "operator": operator, "visitor": visitor}[role])
 
-    for route in ADMIN_ROUTES:
-        for path in hostile_paths(route):
-            probe.get(path)
+    for path in [path for route in ADMIN_ROUTES for path in hostile_paths(route)][::every]:
+        probe.get(path)
 
     assert probe.problems == []
 

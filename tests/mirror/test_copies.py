@@ -29,7 +29,7 @@ from webhooks.services import add_endpoint
 from webhooks.topics import topics
 
 START = "2026-12-01T09:30:00Z"
-SEEDS = [int(seed) for seed in os.environ.get("MIRROR_SEEDS", "1,2,3").split(",")]
+SEEDS = [int(seed) for seed in os.environ.get("MIRROR_SEEDS", "1,2").split(",")]
 ACTS = int(os.environ.get("MIRROR_ACTS", "250"))
 ACTS_BETWEEN_POLLS = 5
 BODIES_COMPARED = 50  # with the OpenAPI document, of those received
