@@ -79,9 +79,10 @@ def run_application(
     for name, command in commands(port, data).items():
         if name == "prepare":
             prepare_database(command, data, group, terminal)
-        else:
-            group.start(name, command)
-    wait_for_web(port, group, terminal)
+            continue
+        if name == "worker":
+            wait_for_web(port, group, terminal)  # the local inbox, to which the worker delivers
+        group.start(name, command)
     terminal.end_phase("web")
     terminal.print_phases()
     terminal.print_line(banner.render_banner(variables["BASE_URL"], data, servers))

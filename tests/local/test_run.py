@@ -103,10 +103,10 @@ def test_a_process_that_exits_three_times_in_30_seconds_ends_the_run_with_the_re
 
 
 def test_a_process_that_fails_at_once_stops_the_start(start_run: StartRun) -> None:
-    run = start_run(stubs={"web": "works", "worker": "fails"})
+    run = start_run(stubs={"web": "fails", "worker": "works"})
 
     assert run.exit_code() == 1
-    assert run.log.splitlines()[-1] == "worker stopped with exit code 3; everything was stopped"
+    assert run.log.splitlines()[-1] == "web stopped with exit code 3; everything was stopped"
 
 
 def test_the_output_of_a_failed_migration_is_shown(start_run: StartRun) -> None:
