@@ -29,13 +29,14 @@ from statuses.models import PAID_ROLES, StatusRole
 
 BOOKED_ROLES = [StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED]
 NOT_SHOWN_ROLES = [StatusRole.CANCELED, StatusRole.NO_SHOW]
-LONGEST = timedelta(days=1)  # the limit of an event type's duration
+LONGEST = timedelta(days=1)  # the limit of a call's duration
 FEW = 1_000  # rows that are faster found by their ids
 
 ENDS_AT = ExpressionWrapper(
     F("schedule_time")
     + ExpressionWrapper(
-        Coalesce(F("event_type__duration_minutes"), 60) * Value(timedelta(minutes=1)), output_field=DurationField()
+        Coalesce(F("own_duration_minutes"), F("event_type__duration_minutes"), 60) * Value(timedelta(minutes=1)),
+        output_field=DurationField(),
     ),
     output_field=DateTimeField(),
 )

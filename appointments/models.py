@@ -22,6 +22,8 @@ from organizations.models import Membership
 from organizations.versions import Change, VersionedModel
 from statuses.models import FINAL_ROLES, Board, Status, StatusChange
 
+MIN_DURATION_MINUTES, MAX_DURATION_MINUTES = 5, 24 * 60
+
 
 class CallCategory(models.TextChoices):
     SALES_CALL = "SALES_CALL", "Sales call"
@@ -64,7 +66,7 @@ class EventType(NamedModel):
         "duration in minutes",
         default=60,
         db_default=60,
-        validators=[MinValueValidator(5), MaxValueValidator(24 * 60)],
+        validators=[MinValueValidator(MIN_DURATION_MINUTES), MaxValueValidator(MAX_DURATION_MINUTES)],
         help_text="How long the entry in calendars is. Entries that were sent already keep their length.",
     )
     updated_at = MillisecondDateTimeField(default=now, db_default=Now(), editable=False)
@@ -124,12 +126,14 @@ class Appointment(VersionedModel, Traffic):
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     invitation_sequence = models.PositiveIntegerField(default=0, editable=False)
+    # As the booking gave it; without it the event type's counts.
+    own_duration_minutes = models.PositiveSmallIntegerField(null=True, editable=False)
     # The members whose calendars have an entry. Null counts as none.
     invited = ArrayField(models.UUIDField(), null=True, editable=False)
     # The UID's second half. Appointments that version 0.2 has booked have the host of BASE_URL there.
     calendar_domain = models.CharField(max_length=255, default="pipeline-backend", editable=False)
 
-    unversioned = ("booked_for", "invitation_sequence", "invited", "calendar_domain")
+    unversioned = ("booked_for", "own_duration_minutes", "invitation_sequence", "invited", "calendar_domain")
 
     objects: ClassVar[Any] = tenant_manager(AppointmentQuerySet)
     unscoped: ClassVar[Any] = AppointmentQuerySet.as_manager()
@@ -180,7 +184,7 @@ class Appointment(VersionedModel, Traffic):
 
     @property
     def duration_minutes(self) -> int:
-        return self.event_type.duration_minutes if self.event_type else 60
+        return self.own_duration_minutes or (self.event_type.duration_minutes if self.event_type else 60)
 
     @property
     def ends_at(self) -> datetime:

@@ -7,7 +7,15 @@ from optins.models import UTM_FIELDS
 empty_rows(
     Appointment,
     {**dict.fromkeys([*UTM_FIELDS, "meeting_url", "recording_url", "external_reference"]), "custom_values": {}},
-    harmless={"call_category", "no_show", "source", "invitation_sequence", "invited", "calendar_domain"},
+    harmless={
+        "call_category",
+        "no_show",
+        "source",
+        "invitation_sequence",
+        "invited",
+        "calendar_domain",
+        "own_duration_minutes",
+    },
 )
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(OutcomeChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})

@@ -5,6 +5,8 @@ To add a field to the output, add one line to `AppointmentListSerializer` (lists
 """
 
 from appointments.models import (
+    MAX_DURATION_MINUTES,
+    MIN_DURATION_MINUTES,
     Appointment,
     AppointmentSource,
     CallAnalysis,
@@ -18,10 +20,12 @@ from appointments.models import (
 from foundation.api import sql_serializers as sql
 from foundation.api.fields import (
     MAX_TEXT_LENGTH,
+    BooleanField,
     ChoiceField,
     DateTimeField,
     EmailField,
     InputSerializer,
+    IntegerField,
     ObjectField,
     StringField,
     UpdateInputSerializer,
@@ -31,7 +35,7 @@ from foundation.api.fields import (
 from leads.models import CustomField
 from leads.serializers import STORED, LeadSummarySerializer, SourceSerializer, custom_fields
 from optins.models import UTM_FIELDS, OptIn
-from optins.serializers import OptInListSerializer
+from optins.serializers import OptInListSerializer, UTMInputSerializer
 from organizations.models import Membership
 from organizations.serializers import ActorSerializer, UserSerializer
 from statuses.models import StatusRole
@@ -255,6 +259,23 @@ class BookingInputSerializer(InputSerializer):
     triager_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
     meeting_url = URLField(required=False, help_text="Where the call takes place: an http or https URL.")
     notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as a note of the appointment.")
+    traffic = UTMInputSerializer(
+        required=False,
+        help_text="The UTM values of the visit that led to the booking. With any of them, the appointment has these "
+        "instead of those of the lead's latest opt-in, and a new lead has the sources and the setter that they name.",
+    )
+    duration_minutes = IntegerField(
+        min_value=MIN_DURATION_MINUTES,
+        max_value=MAX_DURATION_MINUTES,
+        required=False,
+        help_text="How long this call is. Defaults to the duration of the event type.",
+    )
+    custom_fields = ObjectField(
+        required=False, help_text="Values of the appointment's custom fields, by their keys. Blank ones are ignored."
+    )
+    notify = BooleanField(
+        required=False, default=True, help_text="false: no one is notified about this booking. Events are recorded."
+    )
 
 
 class CancellationInputSerializer(InputSerializer):

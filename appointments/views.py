@@ -21,6 +21,7 @@ from appointments.services import book, cancel_by_reference, patch_appointment, 
 from foundation.api.openapi import (
     ERROR,
     IF_MATCH,
+    PREFER,
     ActionResponse,
     ChangedResponse,
     DetailResponse,
@@ -31,16 +32,19 @@ from foundation.api.openapi import (
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 
+APPOINTMENT = ("appointment", AppointmentDetailSerializer)
+
 
 class AppointmentViewSet(ExternalViewSet):
     """Appointments."""
 
     @extend_schema(
         summary="Create an appointment",
+        parameters=[PREFER],
         request=BookingInputSerializer,
         responses={
-            200: ActionResponse(BookingSerializer, "Appointment already exists"),
-            201: ActionResponse(BookingSerializer, "Appointment created"),
+            200: ActionResponse(BookingSerializer, "Appointment already exists", APPOINTMENT),
+            201: ActionResponse(BookingSerializer, "Appointment created", APPOINTMENT),
             409: OpenApiResponse(ERROR, "The reference is booked for another time."),
         },
     )
@@ -51,15 +55,16 @@ class AppointmentViewSet(ExternalViewSet):
         found by e-mail and the event type by name; each is created if there is none.
         """
         booking = book(organization=self.organization, actor=self.actor, **self.validated(BookingInputSerializer))
-        if booking.is_new:
-            return action_response("Appointment created", {"id": booking.id, "is_duplicate": False}, status=201)
-        return action_response("Appointment already exists", {"id": booking.id, "is_duplicate": True})
+        message, status = ("Appointment created", 201) if booking.is_new else ("Appointment already exists", 200)
+        response = action_response(message, {"id": booking.id, "is_duplicate": not booking.is_new}, status=status)
+        return self.with_representation(response, *APPOINTMENT, booking.id)
 
     @extend_schema(
         summary="Reschedule an appointment",
+        parameters=[PREFER],
         request=ReschedulingInputSerializer,
         responses={
-            200: ActionResponse(ReschedulingSerializer, "Appointment rescheduled"),
+            200: ActionResponse(ReschedulingSerializer, "Appointment rescheduled", APPOINTMENT),
             404: OpenApiResponse(ERROR, "No appointment has this reference."),
             409: OpenApiResponse(ERROR, "Another appointment has the new reference, or a scheduler manages this one."),
         },
@@ -73,13 +78,15 @@ class AppointmentViewSet(ExternalViewSet):
         appointment = reschedule_by_reference(
             organization=self.organization, actor=self.actor, **self.validated(ReschedulingInputSerializer)
         )
-        return action_response("Appointment rescheduled", {"id": appointment.pk})
+        response = action_response("Appointment rescheduled", {"id": appointment.pk})
+        return self.with_representation(response, *APPOINTMENT, appointment.pk)
 
     @extend_schema(
         summary="Cancel an appointment",
+        parameters=[PREFER],
         request=CancellationInputSerializer,
         responses={
-            200: ActionResponse(CancellationSerializer, "Appointment canceled"),
+            200: ActionResponse(CancellationSerializer, "Appointment canceled", APPOINTMENT),
             404: OpenApiResponse(ERROR, "No appointment has this reference."),
             409: OpenApiResponse(ERROR, "A scheduler manages the appointment."),
         },
@@ -89,7 +96,8 @@ class AppointmentViewSet(ExternalViewSet):
         appointment = cancel_by_reference(
             organization=self.organization, actor=self.actor, **self.validated(CancellationInputSerializer)
         )
-        return action_response("Appointment canceled", {"id": appointment.pk})
+        response = action_response("Appointment canceled", {"id": appointment.pk})
+        return self.with_representation(response, *APPOINTMENT, appointment.pk)
 
     @extend_schema(
         summary="List appointments",

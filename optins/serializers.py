@@ -117,8 +117,8 @@ def traffic_field(help_text: str) -> AnyTextField:
     return AnyTextField(max_length=MAX_TRAFFIC_LENGTH, cut=True, help_text=help_text)
 
 
-class TrafficInputSerializer(LenientInputSerializer):
-    """The traffic source of the visit. Each value is stored as text, trimmed and cut to 8,192 characters.
+class UTMInputSerializer(LenientInputSerializer):
+    """The UTM values of the visit. Each is stored as text, trimmed and cut to 8,192 characters.
 
     Nothing is refused here: another type is stored as text, and anything in place of the object counts as absent.
     """
@@ -131,6 +131,14 @@ class TrafficInputSerializer(LenientInputSerializer):
         "lead's setter."
     )
     utm_term = traffic_field("The URL's utm_term.")
+
+
+class TrafficInputSerializer(UTMInputSerializer):
+    """The traffic source of the visit. Each value is stored as text, trimmed and cut to 8,192 characters.
+
+    Nothing is refused here: another type is stored as text, and anything in place of the object counts as absent.
+    """
+
     referrer = traffic_field("The page that the visitor came from.")
     landing_page = traffic_field("The first page that the visitor saw.")
 

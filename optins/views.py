@@ -4,12 +4,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from foundation.api.openapi import ActionResponse, DetailResponse, ListResponse, list_parameters
+from foundation.api.openapi import PREFER, ActionResponse, DetailResponse, ListResponse, list_parameters
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from optins.filters import OptInFilter
 from optins.serializers import OptInDetailSerializer, OptInInputSerializer, OptInListSerializer, SubmissionSerializer
 from optins.services import submit
+
+OPT_IN = ("opt_in", OptInDetailSerializer)
 
 
 class OptInViewSet(ExternalViewSet):
@@ -17,10 +19,11 @@ class OptInViewSet(ExternalViewSet):
 
     @extend_schema(
         summary="Submit an opt-in",
+        parameters=[PREFER],
         request=OptInInputSerializer,
         responses={
-            200: ActionResponse(SubmissionSerializer, "Opt-in recorded"),
-            201: ActionResponse(SubmissionSerializer, "Lead created via opt-in"),
+            200: ActionResponse(SubmissionSerializer, "Opt-in recorded", OPT_IN),
+            201: ActionResponse(SubmissionSerializer, "Lead created via opt-in", OPT_IN),
         },
     )
     def submit(self, request: Request) -> Response:
@@ -32,9 +35,8 @@ class OptInViewSet(ExternalViewSet):
         data = self.validated(OptInInputSerializer)
         opt_in_id, lead_id, is_new_lead = submit(organization=self.organization, actor=self.actor, **data)
         result = {"opt_in_id": opt_in_id, "lead_id": lead_id, "is_new_lead": is_new_lead}
-        if is_new_lead:
-            return action_response("Lead created via opt-in", result, status=201)
-        return action_response("Opt-in recorded", result)
+        message, status = ("Lead created via opt-in", 201) if is_new_lead else ("Opt-in recorded", 200)
+        return self.with_representation(action_response(message, result, status=status), *OPT_IN, opt_in_id)
 
     @extend_schema(
         summary="List opt-ins",

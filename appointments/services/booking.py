@@ -1,6 +1,6 @@
 """The service that books appointments."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple, Required, TypedDict, Unpack
 from uuid import UUID
@@ -18,12 +18,20 @@ from foundation.db.names import fold_name
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_or_get
-from leads.models import Lead, Source, TouchPointType
+from leads.custom_values import merge_custom_values
+from leads.models import CustomField, Lead, Source, TouchPointType
 from leads.phones import parse_phone
-from leads.services import SOURCE_BY_NAME, find_members, get_or_create_source, upsert_lead
+from leads.services import (
+    SOURCE_BY_NAME,
+    find_members,
+    get_or_create_source,
+    normalized_source_name,
+    upsert_lead,
+)
 from notifications.models import Kind, Notification
 from notifications.services import insert_notifications
 from optins.models import UTM_FIELDS, OptIn
+from optins.services import find_setter
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.services import can_add_row
@@ -77,6 +85,10 @@ class BookingData(TypedDict, total=False):
     triager_email: str
     meeting_url: str | None
     notes: str
+    traffic: Mapping[str, str | None]
+    duration_minutes: int
+    custom_fields: Mapping[str, object]
+    notify: bool
 
 
 class Booking(NamedTuple):
@@ -93,10 +105,10 @@ def book(*, organization: Organization, actor: Actor, **data: Unpack[BookingData
 
     Safe to repeat: a reference first booked for this time, or moved to it, returns its appointment and changes nothing.
     Raises Conflict if it is booked for another time (docs/interface.md, A16); ValidationFailed if a member, lead id or
-    event type id is unknown, or the event type is new and the organization has `MAX_EVENT_TYPES`. Locks the lead, and
-    for a new event type the organization.
+    event type id is unknown, a custom value is invalid, or the event type is new and the organization has
+    `MAX_EVENT_TYPES`. Locks the lead, and for a new event type the organization.
     """
-    booking = find_or_book(organization, actor, AppointmentSource.MANUAL, data, invites=True)
+    booking = find_or_book(organization, actor, AppointmentSource.MANUAL, data, invites=data.get("notify", True))
     if data["schedule_time"] not in (booking.schedule_time, booking.booked_for):
         problem = "already maps to an appointment at a different time; use a new external_reference for a new booking"
         raise Conflict(f"external_reference {data['external_reference']} {problem}")
@@ -110,55 +122,82 @@ def find_or_book(
 
     A call that is over notifies no one and leaves the status of its lead (docs/interface.md, A32).
     """
+    source_name = normalized_source_name(traffic_of(data).get("utm_source") or source.value)
     # Read without locks, so a missing row can still appear; the functions that insert one handle that.
-    known, moved, lead_status, outcome, lead_source, event_type = CONTEXT_QUERY.first(
+    known, moved, *context = CONTEXT_QUERY.first(
         organization=organization.pk,
         reference=data["external_reference"],
         role=StatusRole.APPOINTMENT_BOOKED.value,
         source=source.value,
-        source_key=fold_name(source.value),
+        source_key=fold_name(source_name),
         event_type_key=fold_name(data.get("event_type_name", "")),
     )
     # The reference is checked before the members, so that a retry succeeds even if the host has left since.
     if known := known or moved:
         appointment_id, present_time, booked_for = known
         return Booking(appointment_id, present_time, is_new=False, booked_for=booked_for)
+    lead_status, outcome, lead_source, event_type = context
     if event_type_id := data.get("event_type_id"):
         event_type = EventType.objects.of(organization).filter(pk=event_type_id).first()
 
-    # Every transaction locks in the same order (source, lead, event type), so that no two of them deadlock.
-    members, schedule_time = resolve_members(organization, data), data["schedule_time"]
-    lead_source = lead_source or get_or_create_source(organization=organization, name=source.value)
-    is_over = Appointment(schedule_time=schedule_time, event_type=event_type).is_over
-    lead_status = None if is_over else lead_status
-    lead, is_new_lead = upsert_booked_lead(organization, actor, lead_status, lead_source, data)
-    if "setter" not in members and (setter := lead_setter(lead)):
-        members["setter"] = setter
-    event_type = event_type or create_event_type(organization, source, data)
     appointment = Appointment(
         id=data.get("id") or uuid7(),
         organization=organization,
-        lead=lead,
         event_type=event_type,
-        call_category=event_type.call_category,
-        schedule_time=schedule_time,
+        schedule_time=data["schedule_time"],
+        own_duration_minutes=data.get("duration_minutes"),
         source=source,
         external_reference=data["external_reference"],
         meeting_url=data.get("meeting_url"),
         outcome=outcome,
-        **members,
-        first_source_id=lead.first_source_id,
-        last_source_id=lead.last_source_id,
-        **({} if is_new_lead else latest_utm_values(lead)),
     )
-    participants = members.values() if invites and not is_over else None
+    if custom_values := data.get("custom_fields"):
+        appointment.custom_values = merge_custom_values(appointment, CustomField.Entity.APPOINTMENT, custom_values)
+    members = resolve_members(organization, data)
+    lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
+    is_over = appointment.is_over
+    insert_booking(appointment, actor, data, None if is_over else lead_status, lead_source, members, invites)
+    return Booking(appointment.pk, appointment.schedule_time, is_new=True, is_over=is_over)
+
+
+def insert_booking(
+    appointment: Appointment,
+    actor: Actor,
+    data: BookingData,
+    lead_status: Status | None,
+    lead_source: Source,
+    members: dict[str, Membership],
+    invites: bool,
+) -> None:
+    """Store an appointment that is not known yet, with its lead and event type, and record the events.
+
+    Without `lead_status`, the call is over. Every transaction locks in the same order (source, lead, event type), so
+    that no two of them deadlock.
+    """
+    organization = appointment.organization
+    lead, is_new_lead = upsert_booked_lead(organization, actor, lead_status, lead_source, data)
+    if "setter" not in members and (setter := lead_setter(lead)):
+        members["setter"] = setter
+    source = AppointmentSource(appointment.source)
+    event_type = appointment.event_type or create_event_type(organization, source, data)
+    utm_values = traffic_of(data) or ({} if is_new_lead else latest_utm_values(lead))
+    values = {"lead": lead, "event_type": event_type, "call_category": event_type.call_category, **members}
+    sources = {"first_source_id": lead.first_source_id, "last_source_id": lead.last_source_id}
+    for name, value in (values | sources | utm_values).items():
+        setattr(appointment, name, value)
+    participants = members.values() if invites and lead_status else None
     note = insert_appointment(appointment, actor, data.get("notes", ""), participants)
     if not is_new_lead:
         update_lead(lead, lead_status, actor)
     record_event(CREATED, appointment, actor=actor)
     if note:
         record_event(NOTE_CREATED, note, actor=actor)
-    return Booking(appointment.pk, schedule_time, is_new=True, is_over=is_over)
+
+
+def traffic_of(data: BookingData) -> dict[str, str | None]:
+    """Return the UTM values of the booking itself; empty if it has none."""
+    traffic = data.get("traffic") or {}
+    return dict(traffic) if any(traffic.values()) else {}
 
 
 def upsert_booked_lead(
@@ -179,6 +218,7 @@ def upsert_booked_lead(
             "first_name": first_name or email.partition("@")[0],
             "is_first_name_from_email": not first_name,
             "last_name": data.get("lead_last_name", ""),
+            "setter": find_setter(organization, traffic_of(data).get("utm_content") or ""),
             "next_touch_point_at": time if is_upcoming else None,
             "next_touch_point_type": TouchPointType.APPOINTMENT.value if is_upcoming else None,
         },

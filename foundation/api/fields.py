@@ -243,6 +243,15 @@ class IntegerField(serializers.IntegerField):
         return data
 
 
+class BooleanField(serializers.BooleanField):
+    default_error_messages = {"required": "is required", "invalid": "must be true or false"}
+
+    def to_internal_value(self, data: object) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid")
+        return data
+
+
 class ChoiceField(StringField):
     default_error_messages = {"type": "must be one of: {choices}"}
 

@@ -92,10 +92,12 @@ class DetailResponse:
         return {**self.outcome, "message": {**MESSAGE, "examples": [self.message]}, "data": data}
 
 
+@dataclass(frozen=True)
 class ActionResponse(DetailResponse):
-    """A response of a write."""
+    """A response of a write; `represented` is the object that `Prefer` can ask for, after its name."""
 
-    outcome = {"status": {"type": "string", "enum": ["success"], "description": "Always success."}}
+    represented: tuple[str, type[SQLSerializer]] | None = None
+    outcome: ClassVar[Schema] = {"status": {"type": "string", "enum": ["success"], "description": "Always success."}}
 
 
 class UpdateResponse(ActionResponse):
@@ -123,6 +125,13 @@ class ListResponse(DetailResponse):
         return super().members(items) | self.extra
 
 
+PREFER = OpenApiParameter(
+    "Prefer",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="`return=representation` adds the object, as its detail shows it, beside `data`; "
+    "`Preference-Applied` in the response confirms it.",
+)
 IF_MATCH = OpenApiParameter(
     "If-Match",
     OpenApiTypes.STR,
@@ -171,6 +180,9 @@ class ApiSchema(AutoSchema):
         name = component_name(serializer.serializer) + serializer.suffix
         members = serializer.members(self.reference(serializer.serializer))
         schema = object_schema(f"{serializer.message}.", members)
+        if isinstance(serializer, ActionResponse) and serializer.represented:
+            member, represented = serializer.represented
+            schema["properties"][member] = self.reference(represented)
         response = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema, name)
         self.registry.register_on_missing(response)
         return dict(super()._get_response_for_code(response.ref, *args, **kwargs)) | {"description": serializer.message}
@@ -252,7 +264,7 @@ def example_of(schema: Schema, components: Schema) -> Any:
         return None  # the schema of a value that may be null
     if schema["type"] == "array":
         return [example_of(schema["items"], components)]
-    return {name: example_of(member, components) for name, member in schema["properties"].items()}
+    return {name: example_of(schema["properties"][name], components) for name in schema["required"]}
 
 
 def complete_operations(result: Schema, **_: Any) -> Schema:

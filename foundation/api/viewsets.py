@@ -1,5 +1,6 @@
 """Base classes of the API's views: the order of checks, reading input, and list and detail responses."""
 
+import re
 import time
 from datetime import datetime
 from functools import partial
@@ -34,6 +35,8 @@ from foundation.api.rate_limits import (
 )
 from foundation.api.responses import data_response
 from foundation.api.sql_serializers import SQLSerializer
+
+RETURN_PREFERENCE = re.compile(r'\s*return\s*=\s*"?(\w+)"?\s*(?:;.*)?', re.IGNORECASE | re.ASCII)
 
 
 class ApiView(APIView):
@@ -135,6 +138,15 @@ class ExternalViewSet(ViewSetMixin, ApiView):
         if data is None:
             raise ResourceNotFound
         return data_response(message, data)
+
+    def with_representation(self, response: Response, name: str, serializer: type[SQLSerializer], id: UUID) -> Response:
+        """Add the object as its detail shows it to the response of a write, if `Prefer` asks for it."""
+        parts = self.request.headers.get("Prefer", "").split(",")
+        preferences = [match[1].lower() for part in parts if (match := RETURN_PREFERENCE.fullmatch(part))]
+        if preferences[:1] == ["representation"]:  # the first one counts (RFC 7240, 2)
+            response.data[name] = serializer.get(self.organization, id)
+            response["Preference-Applied"] = "return=representation"
+        return response
 
     def required_version(self) -> datetime | None:
         """Return the `updated_at` in `If-Match`; None without the header, or for *, which matches any version."""

@@ -24,7 +24,7 @@ CONSTANTS = {
     Lead: {"id", "organization", "created_at", "updated_at"},
     Appointment: {
         *("id", "organization", "created_at", "updated_at", "lead", "source"),
-        *("first_source", "last_source", *UTM_FIELDS),
+        *("first_source", "last_source", "own_duration_minutes", *UTM_FIELDS),
     },
 }
 

@@ -19,7 +19,7 @@ QUESTION_ANSWERS = [
     {"question": "Really?", "answer": "Yes.", "position": 2},
 ]
 VALID_BODIES: dict[str, dict[str, Any]] = {
-    CREATE: booking_payload(),
+    CREATE: booking_payload(traffic={"utm_source": "letter"}, custom_fields={}),
     RESCHEDULE: {"external_reference": "ref-0", "schedule_time": "2027-01-06T11:00:00Z"},
     CANCEL: {"external_reference": "ref-0"},
     SUBMIT: opt_in_payload(questions_answers=QUESTION_ANSWERS, traffic={"utm_source": "letter"}),
@@ -53,7 +53,8 @@ class BodyField(NamedTuple):
     @property
     def accepts_anything(self) -> bool:
         """Return whether values of all types are accepted: the field must not be a reason to refuse a submission."""
-        return self.operation == SUBMIT and (self.path.startswith("traffic") or self.path.endswith("answer"))
+        is_side_fact = self.path.startswith("traffic") or self.path.endswith("answer")
+        return self.operation in (SUBMIT, CREATE) and is_side_fact
 
     @property
     def format(self) -> str:

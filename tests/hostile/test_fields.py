@@ -48,6 +48,7 @@ WRONG_TYPES = {
         "[[]]",
         "[null]",
     ],
+    "boolean": ['"true"', '"false"', '"yes"', "0", "1", "[]", "{}", "[true]", '{"a": true}'],
     "integer": [
         '"5"',
         '"1"',
@@ -335,6 +336,6 @@ def test_a_blank_optional_field_counts_as_absent(operation_client, field):
 def test_all_invalid_fields_are_named_at_once(operation_client, operation):
     names = [field.path for field in STRICT_FIELDS if field.operation == operation and "." not in field.path]
 
-    response = operation_client.send(operation, "{" + ", ".join(f'"{name}": 5' for name in names) + "}")
+    response = operation_client.send(operation, "{" + ", ".join(f'"{name}": -1' for name in names) + "}")
 
     assert_invalid_fields(response, *names)

@@ -1,0 +1,16 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('appointments', '0014_event_type_filter'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='appointment',
+            name='own_duration_minutes',
+            field=models.PositiveSmallIntegerField(editable=False, null=True),
+        ),
+    ]
