@@ -219,6 +219,27 @@ class FormerReference(TenantModel):
         return self.external_reference
 
 
+class RememberedCancellation(TenantModel, ActorFields):
+    """A cancellation that came before the booking of its reference, which it then cancels (docs/interface.md, A61)."""
+
+    KEPT = timedelta(hours=24)  # a trigger on appointments has the same number
+
+    external_reference = models.CharField(max_length=255, editable=False)
+    notes = models.TextField(editable=False)
+    canceled_by = models.CharField(max_length=20, null=True, choices=CanceledBy.choices, editable=False)
+    reason = models.TextField(null=True, editable=False)
+    rescheduled_to = models.CharField(max_length=255, null=True, editable=False)
+
+    class Meta(TenantModel.Meta):
+        constraints = [
+            UniqueConstraint(fields=["organization", "external_reference"], name="one_remembered_cancellation")
+        ]
+        indexes = [models.Index(fields=["organization", "created_at"], name="remembered_oldest")]
+
+    def __str__(self) -> str:
+        return self.external_reference
+
+
 class OutcomeChange(StatusChange):
     appointment = models.ForeignKey(
         Appointment, on_delete=models.CASCADE, related_name="outcome_changes", db_index=False

@@ -197,6 +197,13 @@ class CancellationSerializer(sql.SQLSerializer):
     id = sql.UUIDField(help_text="The appointment's id.")
 
 
+class RememberedCancellationSerializer(sql.SQLSerializer):
+    """A cancellation that waits for its booking."""
+
+    external_reference = sql.StringField(help_text="The reference that is canceled as soon as it is booked.")
+    remembered_until = sql.DateTimeField(help_text="A later booking is not canceled.")
+
+
 class ReschedulingSerializer(sql.SQLSerializer):
     """The result of a rescheduling."""
 
@@ -295,6 +302,11 @@ class CancellationInputSerializer(InputSerializer):
         required=False,
         help_text="The reference of the booking that replaces this one. Shown in the event. If the appointment has it "
         "already, because it was rescheduled under it, nothing is canceled.",
+    )
+    if_unknown = ChoiceField(
+        ["remember"],
+        required=False,
+        help_text="remember: an unknown reference is a 202, and its booking is canceled if it comes within 24 hours.",
     )
 
 

@@ -5,6 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from appointments.filters import AppointmentFilter, EventTypeFilter
+from appointments.models import RememberedCancellation
 from appointments.serializers import (
     AppointmentDetailSerializer,
     AppointmentListSerializer,
@@ -14,10 +15,17 @@ from appointments.serializers import (
     CancellationInputSerializer,
     CancellationSerializer,
     EventTypeItemSerializer,
+    RememberedCancellationSerializer,
     ReschedulingInputSerializer,
     ReschedulingSerializer,
 )
-from appointments.services import book, cancel_by_reference, patch_appointment, reschedule_by_reference
+from appointments.services import (
+    book,
+    cancel_by_reference,
+    cancel_or_remember,
+    patch_appointment,
+    reschedule_by_reference,
+)
 from foundation.api.openapi import (
     ERROR,
     IF_MATCH,
@@ -31,6 +39,7 @@ from foundation.api.openapi import (
 )
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
+from foundation.db.timestamps import isoformat_z
 
 APPOINTMENT = ("appointment", AppointmentDetailSerializer)
 
@@ -87,15 +96,23 @@ class AppointmentViewSet(ExternalViewSet):
         request=CancellationInputSerializer,
         responses={
             200: ActionResponse(CancellationSerializer, "Appointment canceled", APPOINTMENT),
+            202: ActionResponse(RememberedCancellationSerializer, "Cancellation remembered"),
             404: OpenApiResponse(ERROR, "No appointment has this reference."),
             409: OpenApiResponse(ERROR, "A scheduler manages the appointment."),
         },
     )
     def cancel(self, request: Request) -> Response:
-        """Cancel an appointment that was booked through this API. Safe to repeat."""
-        appointment = cancel_by_reference(
-            organization=self.organization, actor=self.actor, **self.validated(CancellationInputSerializer)
-        )
+        """Cancel an appointment that was booked through this API. Safe to repeat.
+
+        With `if_unknown`, a cancellation that comes before its booking is kept for 24 hours.
+        """
+        data = self.validated(CancellationInputSerializer)
+        cancel = cancel_or_remember if data.pop("if_unknown", None) else cancel_by_reference
+        appointment = cancel(organization=self.organization, actor=self.actor, **data)
+        if isinstance(appointment, RememberedCancellation):
+            remembered_until = isoformat_z(appointment.created_at + appointment.KEPT)
+            result = {"external_reference": appointment.external_reference, "remembered_until": remembered_until}
+            return action_response("Cancellation remembered", result, status=202)
         response = action_response("Appointment canceled", {"id": appointment.pk})
         return self.with_representation(response, *APPOINTMENT, appointment.pk)
 

@@ -5,6 +5,7 @@ from django.db import transaction
 
 from accounts.new_password import prune_password_resets
 from accounts.sessions import SessionStore
+from appointments.services import prune_remembered_cancellations
 from foundation.outbox import WAKE_UP_TASK, dispatch, load_queues
 from leads.imports.services import prune_imports
 from notifications.models import Kind
@@ -37,6 +38,7 @@ def prune_organizations() -> None:
     SessionStore.clear_expired()
     for_each_organization(prune_notifications, Organization.objects.all())
     for_each_organization(prune_imports, Organization.objects.all())
+    for_each_organization(prune_remembered_cancellations, Organization.objects.all())
 
 
 # Remove after 0.3: messages that version 0.2 has published carry the names below.

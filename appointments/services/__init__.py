@@ -15,3 +15,4 @@ from appointments.services.importing import import_appointment
 from appointments.services.leads import finish_next_step, refresh_touch_points, set_next_step
 from appointments.services.patches import patch_appointment
 from appointments.services.previews import Audience, preview
+from appointments.services.remembering import cancel_or_remember, prune_remembered_cancellations

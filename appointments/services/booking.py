@@ -11,6 +11,7 @@ from appointments.models import Appointment, AppointmentSource, EventType, Forme
 from appointments.notifications import build_appointment_notifications
 from appointments.services.configuration import MAX_EVENT_TYPES
 from appointments.services.leads import update_lead
+from appointments.services.remembering import REFERENCE_LOCK, REMEMBERED_CANCELLATION, cancel_remembered
 from appointments.topics import CREATED, NOTE_CREATED
 from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.compiled import CombinedQuery, CompiledQuery, Param
@@ -64,6 +65,8 @@ CONTEXT_QUERY = CombinedQuery(
     DEFAULT_STATUS_BY_ROLE[Board.APPOINTMENT],
     SOURCE_BY_NAME,
     EVENT_TYPE_BY_NAME,
+    REMEMBERED_CANCELLATION,
+    REFERENCE_LOCK,
 )
 
 
@@ -120,7 +123,8 @@ def find_or_book(
 ) -> Booking:
     """Return the appointment that has the reference, or book it; `invites` notifies its participants.
 
-    A call that is over notifies no one and leaves the status of its lead (docs/interface.md, A32).
+    A call that is over notifies no one and leaves the status of its lead (docs/interface.md, A32). One that was
+    canceled before it was booked is stored canceled, and notifies no one (A62).
     """
     source_name = normalized_source_name(traffic_of(data).get("utm_source") or source.value)
     # Read without locks, so a missing row can still appear; the functions that insert one handle that.
@@ -136,7 +140,9 @@ def find_or_book(
     if known := known or moved:
         appointment_id, present_time, booked_for = known
         return Booking(appointment_id, present_time, is_new=False, booked_for=booked_for)
-    lead_status, outcome, lead_source, event_type = context
+    lead_status, outcome, lead_source, event_type, remembered, _ = context
+    if source != AppointmentSource.MANUAL:
+        remembered = None
     if event_type_id := data.get("event_type_id"):
         event_type = EventType.objects.of(organization).filter(pk=event_type_id).first()
 
@@ -154,9 +160,16 @@ def find_or_book(
     if custom_values := data.get("custom_fields"):
         appointment.custom_values = merge_custom_values(appointment, CustomField.Entity.APPOINTMENT, custom_values)
     members = resolve_members(organization, data)
+    if remembered:
+        remembered.delete()
+        invites = False
     lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
     is_over = appointment.is_over
-    insert_booking(appointment, actor, data, None if is_over else lead_status, lead_source, members, invites)
+    insert_booking(
+        appointment, actor, data, None if is_over else lead_status, lead_source, members, invites and not remembered
+    )
+    if remembered:
+        cancel_remembered(organization, appointment.pk, remembered, lead_stays=is_over)
     return Booking(appointment.pk, appointment.schedule_time, is_new=True, is_over=is_over)
 
 

@@ -230,11 +230,11 @@ def set_values(
 
 
 def cancel_with_note(
-    appointment: Appointment, actor: Actor, notes: str, details: Mapping[str, str | None]
+    appointment: Appointment, actor: Actor, notes: str, details: Mapping[str, str | None], **options: bool
 ) -> Appointment:
     previous, note = appointment.outcome, add_note(appointment, notes, actor)
     cancel(appointment)
-    save_appointment(appointment, previous, actor, effects=CANCELLATION, note=note, details=details)
+    save_appointment(appointment, previous, actor, effects=CANCELLATION, note=note, details=details, **options)
     return appointment
 
 

@@ -30,6 +30,7 @@ CLOSED = [
     # Only requests have these.
     ["LEAD", "HOST"],
     ["LEAD", "HOST", "SYSTEM"],
+    ["remember"],
 ]
 
 
