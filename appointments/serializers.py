@@ -275,13 +275,18 @@ class BookingInputSerializer(InputSerializer):
         min_value=MIN_DURATION_MINUTES,
         max_value=MAX_DURATION_MINUTES,
         required=False,
+        allow_null=True,
         help_text="How long this call is. Defaults to the duration of the event type.",
     )
     custom_fields = ObjectField(
-        required=False, help_text="Values of the appointment's custom fields, by their keys. Blank ones are ignored."
+        required=False,
+        allow_null=True,
+        help_text="Values of the appointment's custom fields, by their keys. Blank ones are ignored.",
     )
     notify = BooleanField(
-        required=False, default=True, help_text="false: no one is notified about this booking. Events are recorded."
+        default=True,
+        allow_null=True,
+        help_text="false: no one is notified about this booking. Events are recorded.",
     )
 
 

@@ -1,5 +1,7 @@
 """The appointment endpoints, and the look-up of event types (docs/interface.md, A8 to A26 and A33 to A42)."""
 
+from collections.abc import Mapping
+
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,6 +25,7 @@ from appointments.services import (
     book,
     cancel_by_reference,
     cancel_or_remember,
+    is_booked,
     patch_appointment,
     reschedule_by_reference,
 )
@@ -46,6 +49,9 @@ APPOINTMENT = ("appointment", AppointmentDetailSerializer)
 
 class AppointmentViewSet(ExternalViewSet):
     """Appointments."""
+
+    def has_known_reference(self, data: Mapping[str, object]) -> bool:
+        return self.action == "create" and is_booked(self.organization, data.get("external_reference"))
 
     @extend_schema(
         summary="Create an appointment",

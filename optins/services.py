@@ -84,6 +84,13 @@ def submit(
     return opt_in.pk, lead.pk, is_new_lead
 
 
+def is_submitted(organization: Organization, source: object, reference: object) -> bool:
+    """Return whether a submission with this source and reference, which are any JSON values, would be a repeat."""
+    if not (isinstance(source, str) and isinstance(reference, str)):
+        return False
+    return OptIn.objects.of(organization).filter(source=source, external_reference=reference).exists()
+
+
 def find_setter(organization: Organization, utm_content: str) -> Membership | None:
     """Return the setter whose link, which carries the user id, was used; None for an ordinary UTM value."""
     members = Membership.objects.of(organization).filter(CAN_BE_ASSIGNED, user_id=utm_content)

@@ -1,5 +1,7 @@
 """The opt-in endpoints: submit, list and detail (docs/interface.md, O1 to O13)."""
 
+from collections.abc import Mapping
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,13 +11,16 @@ from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from optins.filters import OptInFilter
 from optins.serializers import OptInDetailSerializer, OptInInputSerializer, OptInListSerializer, SubmissionSerializer
-from optins.services import submit
+from optins.services import is_submitted, submit
 
 OPT_IN = ("opt_in", OptInDetailSerializer)
 
 
 class OptInViewSet(ExternalViewSet):
     """Opt-ins."""
+
+    def has_known_reference(self, data: Mapping[str, object]) -> bool:
+        return is_submitted(self.organization, data.get("source"), data.get("external_reference"))
 
     @extend_schema(
         summary="Submit an opt-in",

@@ -19,6 +19,7 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from foundation.api.client_address import client_address
 from foundation.api.rate_limits import Usage, find_exhausted, hit, remember_exhausted, throttled
@@ -26,6 +27,7 @@ from foundation.api.request_owner import note_organization
 from foundation.db.compiled import Param
 from foundation.db.timestamps import now
 from organizations.actors import Actor, api_key_actor
+from organizations.idempotency import respond_once
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import SET_SCOPE_ANNOTATIONS, ApiKeyLookup, set_scope, tenant_scope
 from organizations.keys import LiveKeys, parse_key
@@ -67,6 +69,10 @@ class ApiKeyAuth:
         usage = hit(request, group="organization", key=str(self.organization.pk), limit=limit)
         remember_exhausted(limit_name(self.key.key_id, bytes(self.key.secret_hash)), usage, EXHAUSTION_SECONDS)
         return usage
+
+    def respond_once(self, *, key: str, request_hash: bytes, respond: Callable[[], Response]) -> Response:
+        name = f"{self.key.key_id} {key}"
+        return respond_once(organization=self.organization, name=name, request_hash=request_hash, respond=respond)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from foundation.outbox import WAKE_UP_TASK, dispatch, load_queues
 from leads.imports.services import prune_imports
 from notifications.models import Kind
 from notifications.services import build_notifications, insert_notifications, prune_notifications
+from organizations.idempotency import prune_responses
 from organizations.models import MemberRole, Membership, Organization
 from organizations.security_log import prune_admin_log, prune_security_events
 from organizations.services import for_each_organization
@@ -38,6 +39,7 @@ def prune_organizations() -> None:
     SessionStore.clear_expired()
     for_each_organization(prune_notifications, Organization.objects.all())
     for_each_organization(prune_imports, Organization.objects.all())
+    for_each_organization(prune_responses, Organization.objects.all())
     for_each_organization(prune_remembered_cancellations, Organization.objects.all())
 
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from foundation.api.openapi import component, component_name, object_schema, with_example
+from foundation.api.openapi import component, component_name, object_schema
+from foundation.api.openapi_examples import with_example
 from foundation.api.sql_serializers import Schema, SchemaResolver, SQLSerializer
 from webhooks.serializers import EventSerializer
 from webhooks.topics import Topic, topics

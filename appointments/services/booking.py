@@ -118,6 +118,12 @@ def book(*, organization: Organization, actor: Actor, **data: Unpack[BookingData
     return booking
 
 
+def is_booked(organization: Organization, reference: object) -> bool:
+    """Return whether a booking with this reference, which is any JSON value, would be a repeat."""
+    appointments = Appointment.objects.of(organization).filter(source=AppointmentSource.MANUAL)
+    return isinstance(reference, str) and appointments.with_reference(reference).exists()
+
+
 def find_or_book(
     organization: Organization, actor: Actor, source: AppointmentSource, data: BookingData, *, invites: bool
 ) -> Booking:

@@ -70,6 +70,17 @@ class BodyTooLarge(exceptions.APIException):
     default_detail = "The request body is larger than 1 MiB"
 
 
+class RequestInProgress(exceptions.APIException):
+    status_code = status.HTTP_409_CONFLICT
+    default_detail = "A request with this Idempotency-Key is in progress; send the request again"
+    wait = 1  # DRF's exception handler makes it Retry-After
+
+
+class KeyReused(exceptions.APIException):
+    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
+    default_detail = "Idempotency-Key was sent with another request; use a new key for a new request"
+
+
 def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     """Return the response to any exception: always JSON, and without internal details."""
     from rest_framework import views  # noqa: PLC0415  # loads our authentication, which needs this module

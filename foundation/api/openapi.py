@@ -5,11 +5,8 @@ and key, and the outer objects of our responses; `complete_operations` adds what
 generators read the document: what has a shape is a named component, and a string that may get more values has no enum.
 """
 
-import json
 import re
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 from drf_spectacular.extensions import (
@@ -24,6 +21,7 @@ from drf_spectacular.utils import Direction, OpenApiParameter
 
 from foundation.api import fields
 from foundation.api.filters import ListFilter
+from foundation.api.openapi_examples import with_example
 from foundation.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE
 from foundation.api.sql_serializers import Schema, SQLSerializer, or_null
 
@@ -69,6 +67,10 @@ COMMON_ERRORS = {
 QUERY_ERROR = {"400": "A field or parameter is missing, invalid or unknown; `errors` has the messages by name."}
 TOO_LARGE, WRONG_TYPE = "The body is larger than 1 MiB.", "The body is not application/json, or is compressed."
 BODY_ERRORS = QUERY_ERROR | {"413": TOO_LARGE, "415": WRONG_TYPE}
+KEY_ERRORS = {
+    "409": "A request with the same Idempotency-Key is in progress. Retry after the number of seconds in Retry-After.",
+    "422": "The Idempotency-Key was sent with another request.",
+}
 NOT_FOUND_ERROR = {"404": "The organization has no object with this id."}
 
 REQUEST_ID_HEADER = {"X-Request-Id": "The request's id: the one you sent, or a new one."}
@@ -132,6 +134,13 @@ PREFER = OpenApiParameter(
     description="`return=representation` adds the object, as its detail shows it, beside `data`; "
     "`Preference-Applied` in the response confirms it.",
 )
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+    OpenApiParameter.HEADER,
+    description="A new random text for each request, and the same for its repeats, which get the stored response for "
+    "24 hours, with `Idempotent-Replayed: true`. A known `external_reference` decides before it.",
+)
 IF_MATCH = OpenApiParameter(
     "If-Match",
     OpenApiTypes.STR,
@@ -172,7 +181,7 @@ class ApiSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         id = OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="The id of the object.")
-        return [id] if "{id}" in self.path else []
+        return ([id] if "{id}" in self.path else []) + ([] if self.method == "GET" else [IDEMPOTENCY_KEY])
 
     def _get_response_for_code(self, serializer: Any, *args: object, **kwargs: object) -> Schema:
         if not isinstance(serializer, DetailResponse):
@@ -247,32 +256,15 @@ class ObjectFieldExtension(OpenApiSerializerFieldExtension):
         return {"type": "object", "additionalProperties": {}}
 
 
-@cache
-def examples() -> Schema:
-    """Return the examples of components, by name."""
-    return dict(json.loads(Path(__file__).with_name("examples.json").read_text()))
-
-
-def example_of(schema: Schema, components: Schema) -> Any:
-    """Return an example of the schema: the one of its component if it has one, or else made of its members'."""
-    if "$ref" in schema:
-        name = schema["$ref"].rsplit("/", 1)[1]
-        return examples()[name] if name in examples() else example_of(components[name], components)
-    if "examples" in schema or "enum" in schema:
-        return [*schema.get("examples", ()), *schema.get("enum", ())][0]
-    if "properties" not in schema and "items" not in schema:
-        return None  # the schema of a value that may be null
-    if schema["type"] == "array":
-        return [example_of(schema["items"], components)]
-    return {name: example_of(schema["properties"][name], components) for name in schema["required"]}
-
-
 def complete_operations(result: Schema, **_: Any) -> Schema:
     """Add the errors, headers and examples that operations have. A postprocessing hook of drf-spectacular."""
     components = result["components"]["schemas"] = dict(sorted((result["components"]["schemas"] | COMPONENTS).items()))
-    for path, operation in ((path, each) for path, methods in result["paths"].items() for each in methods.values()):
+    operations = [(path, *item) for path, methods in result["paths"].items() for item in methods.items()]
+    for path, method, operation in operations:
         has_query = any(parameter["in"] == "query" for parameter in operation.get("parameters", ()))
         errors = COMMON_ERRORS | (QUERY_ERROR if has_query else {}) | (NOT_FOUND_ERROR if "{id}" in path else {})
+        if method != "get":
+            errors |= KEY_ERRORS
         if body := operation.get("requestBody"):
             errors |= BODY_ERRORS
             body["content"] = {"application/json": with_example(body["content"]["application/json"], components)}
@@ -290,14 +282,10 @@ def to_response(code: str, text: str) -> Schema:
 
 def complete_response(code: str, response: Schema, components: Schema) -> Schema:
     texts = REQUEST_ID_HEADER | (RATE_LIMIT_HEADERS if code != "401" else {})
-    texts |= RETRY_AFTER_HEADER if code in {"429", "503"} else {}
+    texts |= RETRY_AFTER_HEADER if code in {"409", "429", "503"} else {}
     headers = {name: {"schema": {"type": "string"}, "description": text} for name, text in texts.items()}
     media = response["content"]["application/json"]
     example = with_example(media, components)
     if media["schema"] == ERROR:
         example["example"] = {"status": "error", "message": response["description"]}
     return response | {"headers": headers, "content": {"application/json": example}}
-
-
-def with_example(media: Schema, components: Schema) -> Schema:
-    return media | {"example": example_of(media["schema"], components)}

@@ -1,17 +1,20 @@
 """Base classes of the API's views: the order of checks, reading input, and list and detail responses."""
 
+import hashlib
 import re
 import time
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from psycopg.errors import QueryCanceled
-from rest_framework.exceptions import AuthenticationFailed, NotFound
+from rest_framework.exceptions import APIException, AuthenticationFailed, NotFound
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,7 +23,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from foundation.api.client_address import client_address
-from foundation.api.exceptions import ResourceNotFound, ValidationFailed, is_unavailable
+from foundation.api.exceptions import DomainError, ResourceNotFound, ValidationFailed, is_unavailable
 from foundation.api.fields import parse_timestamp, parse_uuid
 from foundation.api.filters import ListFilter
 from foundation.api.pagination import Page, read_parameters
@@ -37,6 +40,9 @@ from foundation.api.responses import data_response
 from foundation.api.sql_serializers import SQLSerializer
 
 RETURN_PREFERENCE = re.compile(r'\s*return\s*=\s*"?(\w+)"?\s*(?:;.*)?', re.IGNORECASE | re.ASCII)
+
+
+MAX_IDEMPOTENCY_KEY = 255
 
 
 class ApiView(APIView):
@@ -83,6 +89,39 @@ class ApiView(APIView):
         if self.usage.exceeded:
             raise throttled("organization", self.usage)
         super().check_permissions(request)
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        super().initial(request, *args, **kwargs)
+        key, method = request.headers.get("Idempotency-Key"), str(request.method).lower()
+        if key is None or request.method in SAFE_METHODS or not hasattr(self, method):
+            return
+        if not (0 < len(key) <= MAX_IDEMPOTENCY_KEY and key.isascii() and key.isprintable()):
+            raise ValidationFailed({"Idempotency-Key": [f"must have 1 to {MAX_IDEMPOTENCY_KEY} printable characters"]})
+        setattr(self, method, partial(self.respond_once, key, getattr(self, method)))
+
+    def respond_once(
+        self, key: str, handler: Callable[..., Response], request: Request, *args: object, **kwargs: object
+    ) -> Response:
+        """Return the response that is stored for the key, or that of the handler, which is then stored (G57 to G60).
+
+        The transaction of `request.auth` undoes both or none; errors about the request end only the handler's own.
+        """
+
+        def respond() -> Response:
+            try:
+                with transaction.atomic():
+                    return handler(request, *args, **kwargs)
+            except (DomainError, APIException) as error:
+                return self.handle_exception(error)
+
+        content = f"{request.method} {request.get_full_path()}\n".encode() + request._request.body
+        if self.has_known_reference(dict(request.data)):
+            return handler(request, *args, **kwargs)
+        return self.auth.respond_once(key=key, request_hash=hashlib.sha256(content).digest(), respond=respond)
+
+    def has_known_reference(self, data: Mapping[str, object]) -> bool:
+        """Return whether the request repeats one by the client's own reference, which decides before any key."""
+        return False
 
     def finalize_response(self, request: Request, response: Response, *args: object, **kwargs: object) -> Response:
         if self.usage:

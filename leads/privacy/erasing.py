@@ -29,6 +29,7 @@ from leads.privacy.saved_views import forget_views
 from leads.topics import ERASED
 from notifications.services import erase_notifications
 from organizations.actors import Actor, ActorKind, actor_columns
+from organizations.idempotency import erase_responses
 from organizations.models import Organization, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from organizations.versions import VersionedModel
@@ -169,6 +170,7 @@ def finish(erasure: Erasure) -> None:
     forget_views(lead)
     cancel_unread_imports(organization)
     rows = find_rows(lead, lock=True)
+    erase_responses(organization=organization, ids=rows[Lead])
     total = Counter(
         {str(model._meta.verbose_name_plural): len(ids) for model, ids in rows.items() if model is not Lead}
     )

@@ -92,6 +92,23 @@ class ApiKey(TenantModel):
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now())
 
 
+class StoredResponse(TenantModel):
+    """The response to a request with an `Idempotency-Key`, for its repeats; without a body if a lead was erased."""
+
+    key_hash = models.BinaryField(max_length=32, editable=False)
+    request_hash = models.BinaryField(max_length=32, editable=False)
+    status_code = models.PositiveSmallIntegerField(editable=False)
+    headers = models.JSONField(editable=False)
+    body = models.TextField(null=True, editable=False)
+
+    class Meta(TenantModel.Meta):
+        constraints = [UniqueConstraint(fields=["organization", "key_hash"], name="one_response_per_key")]
+        indexes = [models.Index(fields=["organization", "created_at"], name="response_oldest")]
+
+    def __str__(self) -> str:
+        return f"{self.status_code} at {self.created_at}"
+
+
 class RowCount(TenantModel):
     """The number of an organization's rows in a table, in shards, so that concurrent writers rarely lock the same row.
 

@@ -57,7 +57,8 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     FormerReference.objects.create(
         organization=organization, appointment_id=id, source="MANUAL", external_reference=f"{word}-1", booked_for=now()
     )
-    api.cancel(external_reference=f"{word}-2", if_unknown="remember")
+    body = {"external_reference": f"{word}-2", "if_unknown": "remember"}
+    api.post("/api/external/appointments/cancel", body, idempotency_key=word)
     lead = Lead.objects.of(organization).get(email=email)
     LeadNote.objects.create(organization=organization, lead=lead, note=f"{word} lead note")
     edit_appointment(
