@@ -152,6 +152,26 @@ def find_or_book(
     if event_type_id := data.get("event_type_id"):
         event_type = EventType.objects.of(organization).filter(pk=event_type_id).first()
 
+    appointment = build_appointment(organization, source, event_type, outcome, data)
+    members, is_over = resolve_members(organization, data), appointment.is_over
+    if remembered:
+        remembered.delete()
+    lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
+    lead_status, invites = None if is_over else lead_status, invites and not (is_over or remembered)
+    insert_booking(appointment, actor, data, lead_status, lead_source, members, invites)
+    if remembered:
+        cancel_remembered(organization, appointment.pk, remembered, lead_stays=is_over)
+    return Booking(appointment.pk, appointment.schedule_time, is_new=True, is_over=is_over)
+
+
+def build_appointment(
+    organization: Organization,
+    source: AppointmentSource,
+    event_type: EventType | None,
+    outcome: Status,
+    data: BookingData,
+) -> Appointment:
+    """Return the unsaved appointment with the values that need no lock. Raises ValidationFailed for custom values."""
     appointment = Appointment(
         id=data.get("id") or uuid7(),
         organization=organization,
@@ -165,18 +185,7 @@ def find_or_book(
     )
     if custom_values := data.get("custom_fields"):
         appointment.custom_values = merge_custom_values(appointment, CustomField.Entity.APPOINTMENT, custom_values)
-    members = resolve_members(organization, data)
-    if remembered:
-        remembered.delete()
-        invites = False
-    lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
-    is_over = appointment.is_over
-    insert_booking(
-        appointment, actor, data, None if is_over else lead_status, lead_source, members, invites and not remembered
-    )
-    if remembered:
-        cancel_remembered(organization, appointment.pk, remembered, lead_stays=is_over)
-    return Booking(appointment.pk, appointment.schedule_time, is_new=True, is_over=is_over)
+    return appointment
 
 
 def insert_booking(
@@ -190,7 +199,7 @@ def insert_booking(
 ) -> None:
     """Store an appointment that is not known yet, with its lead and event type, and record the events.
 
-    Without `lead_status`, the call is over. Every transaction locks in the same order (source, lead, event type), so
+    Without `lead_status`, the lead's stays. Every transaction locks in the same order (source, lead, event type), so
     that no two of them deadlock.
     """
     organization = appointment.organization
@@ -204,7 +213,7 @@ def insert_booking(
     sources = {"first_source_id": lead.first_source_id, "last_source_id": lead.last_source_id}
     for name, value in (values | sources | utm_values).items():
         setattr(appointment, name, value)
-    participants = members.values() if invites and lead_status else None
+    participants = members.values() if invites else None
     note = insert_appointment(appointment, actor, data.get("notes", ""), participants)
     if not is_new_lead:
         update_lead(lead, lead_status, actor)

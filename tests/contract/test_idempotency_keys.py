@@ -14,6 +14,7 @@ from organizations.models import StoredResponse
 from pipeline_backend.tasks import prune_organizations
 from tests.client import ApiClient, booking_payload, opt_in_payload
 from tests.contract.assertions import assert_error_format, assert_invalid_fields
+from tests.contract.concurrency import run_concurrently, status_codes
 from tests.factories import make_api, owner_actor, snapshot_of
 
 SUBMIT, BOOK = "/api/opt-in/submit", "/api/external/appointments"
@@ -210,6 +211,16 @@ def test_while_a_request_lasts_another_with_its_key_is_409(api, organization):
     assert int(results[0].headers["Retry-After"]) > 0
     assert submit(api).headers[REPLAYED] == "true"
     assert OptIn.objects.of(organization).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_requests_with_one_key_are_done_once(api, organization):
+    """docs/interface.md, G58"""
+    responses = run_concurrently(api.key, *[submit] * 16)
+
+    assert set(status_codes(responses)) <= {201, 409}
+    assert OptIn.objects.of(organization).count() == 1
+    assert len({response.content for response in responses if response.status_code == 201}) == 1
 
 
 @pytest.mark.django_db(transaction=True)
