@@ -154,14 +154,6 @@ class Acts:
         if self.chance(40):
             self.expect(self.api.post("/api/external/appointments/cancel", body | {"notes": self.word()}), 200)
 
-    def cancel_before_booking(self) -> None:
-        reference = f"ref-{self.random.randint(1, 10**9)}"
-        self.expect(self.api.cancel(external_reference=reference, if_unknown="remember", notes=self.word()), 202)
-        body = booking_payload(external_reference=reference, lead_email=self.email(known=60), notify=self.chance(50))
-        body |= {"schedule_time": self.time().isoformat(), "traffic": {"utm_source": self.word()}}
-        self.bookings.append(body)
-        self.expect(self.api.post("/api/external/appointments", body), 201)
-
     def reschedule(self) -> None:
         """Reschedule an appointment by one of its references, sometimes under a new one, and sometimes twice."""
         body = {
@@ -480,7 +472,6 @@ WEIGHTS = {
     "book_again": 3,
     "cancel": 7,
     "reschedule": 5,
-    "cancel_before_booking": 2,
     "submit": 12,
     "submit_again": 2,
     "set_lead_status": 8,
