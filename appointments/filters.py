@@ -1,4 +1,4 @@
-"""Query parameters of the lists of appointments and event types (docs/interface.md, A25 and A33)."""
+"""Query parameters of the lists of appointments, outcome changes and event types (docs/interface.md, A25, A33, A50)."""
 
 from typing import Any
 
@@ -6,17 +6,17 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import BooleanField, F, Func, Q, QuerySet
 
 from appointments.conditions import BOOKED_ROLES
-from appointments.models import Appointment, AppointmentQuerySet, CallCategory, EventType, Note
+from appointments.models import Appointment, AppointmentQuerySet, CallCategory, EventType, Note, OutcomeChange
 from foundation.api.filters import (
     BooleanFilter,
     ChoiceFilter,
     DateTimeFilter,
     IdListFilter,
-    NamedListFilter,
     OrderingFilter,
     ReferenceFilter,
     RelatedIdFilter,
 )
+from foundation.api.unfiltered import HistoryFilter, NamedListFilter
 from foundation.db.names import by_name
 from leads.filters import LEAD_EVENTS, LeadIdFilter
 from organizations.filters import CountedListFilter, MemberEmailFilter
@@ -81,6 +81,15 @@ class AppointmentFilter(CountedListFilter):
 
     class Meta:
         model = Appointment
+        fields = ()
+
+
+class OutcomeChangeFilter(HistoryFilter):
+    def parent(self) -> RelatedIdFilter:
+        return RelatedIdFilter("appointment", Appointment)
+
+    class Meta:
+        model = OutcomeChange
         fields = ()
 
 

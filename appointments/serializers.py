@@ -14,6 +14,7 @@ from appointments.models import (
     CanceledBy,
     EventType,
     Note,
+    OutcomeChange,
     Provider,
     RescheduledBy,
 )
@@ -39,7 +40,7 @@ from optins.serializers import OptInListSerializer, UTMInputSerializer
 from organizations.models import Membership
 from organizations.serializers import ActorSerializer, UserSerializer
 from statuses.models import StatusRole
-from statuses.serializers import OutcomeSerializer
+from statuses.serializers import OutcomeSerializer, StatusChangeSerializer
 from webhooks.topics import utm_fields
 
 # --- Output, read from the database as finished JSON
@@ -167,6 +168,17 @@ class AppointmentDetailSerializer(AppointmentListSerializer):
         limit=3,
         help_text="The lead's most recent opt-ins.",
     )
+
+
+class OutcomeChangeSerializer(StatusChangeSerializer):
+    """A change of an appointment's outcome."""
+
+    model = OutcomeChange
+
+    from_ = sql.NestedObject(
+        OutcomeSerializer, "from_status", null=True, help_text="The outcome before; null at the booking."
+    )
+    to = sql.NestedObject(OutcomeSerializer, "to_status", help_text="The outcome after.")
 
 
 class NoteEventSerializer(NoteSerializer):

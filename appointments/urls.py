@@ -17,5 +17,10 @@ urlpatterns = [
         AppointmentViewSet.as_view({"get": "retrieve", "patch": "update"}),
         name="appointment",
     ),
+    path(
+        "external/appointments/<str:id>/outcome-changes",
+        AppointmentViewSet.as_view({"get": "list_outcome_changes"}),
+        name="appointment-outcome-changes",
+    ),
     path("external/event-types", EventTypeViewSet.as_view({"get": "list"}), name="event-types"),
 ]

@@ -1,4 +1,4 @@
-"""The appointment endpoints, and the look-up of event types (docs/interface.md, A8 to A26 and A33 to A42)."""
+"""The appointment endpoints, and the look-up of event types (docs/interface.md, A8 to A26, A33 to A42 and A50)."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from appointments.filters import AppointmentFilter, EventTypeFilter
+from appointments.filters import AppointmentFilter, EventTypeFilter, OutcomeChangeFilter
 from appointments.models import RememberedCancellation
 from appointments.serializers import (
     AppointmentDetailSerializer,
@@ -17,6 +17,7 @@ from appointments.serializers import (
     CancellationInputSerializer,
     CancellationSerializer,
     EventTypeItemSerializer,
+    OutcomeChangeSerializer,
     RememberedCancellationSerializer,
     ReschedulingInputSerializer,
     ReschedulingSerializer,
@@ -162,6 +163,17 @@ class AppointmentViewSet(ExternalViewSet):
             changes=changes,
         )
         return action_response("Appointment updated", data)
+
+    @extend_schema(
+        summary="List an appointment's outcome changes",
+        parameters=list_parameters(OutcomeChangeFilter),
+        responses={200: ListResponse(OutcomeChangeSerializer, "Outcome changes retrieved")},
+    )
+    def list_outcome_changes(self, request: Request, id: str) -> Response:
+        """Return one page of the changes of an appointment's outcome, newest first."""
+        return self.list_response(
+            OutcomeChangeSerializer, OutcomeChangeFilter, message="Outcome changes retrieved", parent_id=id
+        )
 
 
 class EventTypeViewSet(ExternalViewSet):

@@ -1,4 +1,7 @@
-"""Query parameters of the lists of leads, sources and custom fields (docs/interface.md, L17, L26 and L27)."""
+"""Query parameters of the lists of leads, their status changes, sources and custom fields.
+
+docs/interface.md, L17, L26, L27 and L40.
+"""
 
 from uuid import UUID
 
@@ -6,14 +9,14 @@ from foundation.api.filters import (
     ChoiceFilter,
     DateTimeFilter,
     IdListFilter,
-    NamedListFilter,
     OrderingFilter,
     QueryFilter,
     RelatedIdFilter,
 )
 from foundation.api.sql_serializers import Tenant
+from foundation.api.unfiltered import HistoryFilter, NamedListFilter
 from foundation.db.names import by_name
-from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadQuerySet, Source
+from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadQuerySet, LeadStatusChange, Source
 from leads.phones import parse_phone
 from leads.services import find_merged
 from organizations.filters import CountedListFilter, MemberEmailFilter
@@ -79,9 +82,19 @@ class LeadFilter(CountedListFilter):
         return leads.with_email(self.organization.pk, email)
 
 
+class LeadStatusChangeFilter(HistoryFilter):
+    def parent(self) -> LeadIdFilter:
+        return LeadIdFilter()
+
+    class Meta:
+        model = LeadStatusChange
+        fields = ()
+
+
 class SourceFilter(NamedListFilter):
     # Every `utm_source` is a source, so there can be very many: this column has an index.
     sort_key = "name_key"
+    has_nulls = True
 
     class Meta:
         model = Source

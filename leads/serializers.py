@@ -22,10 +22,10 @@ from foundation.api.fields import (
     UpdateInputSerializer,
     UUIDField,
 )
-from leads.models import CustomField, Lead, LeadMerge, LeadNote, Source, TouchPointType
+from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChange, Source, TouchPointType
 from leads.phones import parse_e164
 from organizations.serializers import ActorSerializer, UserSerializer
-from statuses.serializers import StatusSerializer
+from statuses.serializers import StatusChangeSerializer, StatusSerializer
 
 STORED = Q(pk__isnull=False)  # true for every row
 
@@ -136,6 +136,12 @@ class LeadSerializer(LeadListSerializer):
     component_name = "LeadDetail"
 
     previous_ids = PreviousIds(help_text="The leads that were merged into this one. Their ids lead to it.")
+
+
+class LeadStatusChangeSerializer(StatusChangeSerializer):
+    """A change of a lead's status."""
+
+    model = LeadStatusChange
 
 
 class LeadNoteSerializer(sql.SQLSerializer):

@@ -8,6 +8,11 @@ urlpatterns = [
     path("external/leads", LeadViewSet.as_view({"get": "list"}), name="leads"),
     path("external/leads/<str:id>", LeadViewSet.as_view({"get": "retrieve", "patch": "update"}), name="lead"),
     path("external/leads/<str:id>/status", LeadViewSet.as_view({"patch": "update_status"}), name="lead-status"),
+    path(
+        "external/leads/<str:id>/status-changes",
+        LeadViewSet.as_view({"get": "list_status_changes"}),
+        name="lead-status-changes",
+    ),
     path("external/sources", SourceViewSet.as_view({"get": "list"}), name="sources"),
     path("external/custom-fields", CustomFieldViewSet.as_view({"get": "list"}), name="custom-fields"),
 ]

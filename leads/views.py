@@ -1,4 +1,7 @@
-"""The lead endpoints, and the look-ups of sources and custom fields (docs/interface.md, L15 to L18, L26 to L29)."""
+"""The lead endpoints, and the look-ups of sources and custom fields.
+
+docs/interface.md, L15 to L18, L26 to L29 and L40 to L42.
+"""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -16,12 +19,13 @@ from foundation.api.openapi import (
 )
 from foundation.api.responses import action_response, data_response
 from foundation.api.viewsets import ExternalViewSet
-from leads.filters import CustomFieldFilter, LeadFilter, SourceFilter
+from leads.filters import CustomFieldFilter, LeadFilter, LeadStatusChangeFilter, SourceFilter
 from leads.patches import patch_lead
 from leads.serializers import (
     CustomFieldItemSerializer,
     LeadListSerializer,
     LeadSerializer,
+    LeadStatusChangeSerializer,
     LeadStatusSerializer,
     LeadUpdateInputSerializer,
     SourceItemSerializer,
@@ -88,6 +92,17 @@ class LeadViewSet(ExternalViewSet):
             raise ResourceNotFound
         status = StatusSerializer.get(self.organization, lead.status_id)
         return action_response("Lead status updated", {"id": lead.pk, "status": status})
+
+    @extend_schema(
+        summary="List a lead's status changes",
+        parameters=list_parameters(LeadStatusChangeFilter),
+        responses={200: ListResponse(LeadStatusChangeSerializer, "Status changes retrieved")},
+    )
+    def list_status_changes(self, request: Request, id: str) -> Response:
+        """Return one page of the changes of a lead's status, newest first."""
+        return self.list_response(
+            LeadStatusChangeSerializer, LeadStatusChangeFilter, message="Status changes retrieved", parent_id=id
+        )
 
 
 class SourceViewSet(ExternalViewSet):

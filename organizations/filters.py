@@ -4,7 +4,8 @@ from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Lower
 
 from foundation.api.emails import spellings
-from foundation.api.filters import ListFilter, NamedListFilter, QueryFilter
+from foundation.api.filters import ListFilter, QueryFilter
+from foundation.api.unfiltered import NamedListFilter
 from foundation.db.names import by_name
 from organizations.models import MEMBER_NAME, Membership
 

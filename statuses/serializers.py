@@ -5,6 +5,7 @@ from django.db.models.expressions import Expression
 from django.db.models.functions import NullIf
 
 from foundation.api import sql_serializers as sql
+from organizations.serializers import ActorSerializer
 from statuses.models import BoardScope, Status, StatusRole
 
 
@@ -45,3 +46,13 @@ class OutcomeSerializer(StatusSerializer):
     # An unset description is null in the statuses list and an empty string in an outcome.
     description: sql.Field = sql.StringField(help_text="Empty when not set.")
     created_at = sql.DateTimeField(help_text="When the status was created.")
+
+
+class StatusChangeSerializer(sql.SQLSerializer):
+    """A change of a status, as histories have it. Its model is a subclass of `StatusChange`."""
+
+    id = sql.UUIDField(help_text="The change's id.")
+    from_ = sql.NestedObject(StatusSerializer, "from_status", null=True, help_text="The status before; null at first.")
+    to = sql.NestedObject(StatusSerializer, "to_status", help_text="The status after.")
+    actor = sql.SameRowObject(ActorSerializer, help_text="Who made the change.")
+    created_at = sql.DateTimeField(help_text="When it was made.")

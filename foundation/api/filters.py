@@ -17,10 +17,11 @@ from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
 from django_filters import Filter, FilterSet
 
+from foundation.api import page_queries
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.fields import parse_timestamp, parse_uuid
-from foundation.api.page_queries import COUNT, COUNT_FEW_FIRST, SQLWithParams, read_page, select_page, select_rows
-from foundation.api.pagination import Errors
+from foundation.api.page_queries import COUNT, COUNT_FEW_FIRST, ListQuery, SQLWithParams, select_page, select_rows
+from foundation.api.pagination import DEFAULT_ORDERING, Description, Errors, Page, count_pages
 from foundation.api.sql_serializers import Schema, Tenant
 from foundation.db.compiled import Param, bind
 
@@ -28,7 +29,6 @@ DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 END_OF_DAY = timedelta(days=1) - timedelta(milliseconds=1)
 BOUND_YEARS = range(MINYEAR, MAXYEAR + 1)  # other systems write 9999-12-31 for an open end
 MAX_IDS = 100
-DEFAULT_ORDERING = "-created_at"
 
 
 class ParameterField(forms.CharField):
@@ -216,22 +216,36 @@ class ListFilter(FilterSet):
         form_errors = self.form.errors if self.filters else {}
         return {name: [str(message) for message in messages] for name, messages in form_errors.items()}
 
-    def page(self, offset: int, limit: int) -> tuple[int, list[UUID]]:
-        """Return the total and the page's ids. Raises ValidationFailed for ids that the organization doesn't have."""
-        total, ids = read_page(self.page_query(offset, limit))
+    def page(self, page: Page) -> tuple[list[UUID], Description]:
+        """Return the page's ids and its description. Raises ValidationFailed for ids that the organization lacks."""
+        read = self.read_page if page.is_counted and not page.signer else self.read_next
+        ids, description = read(page)
         # Checked only for an empty list, because it takes a query for each id. An id with rows in the list exists.
-        if not total and self.replace_ids():
-            return read_page(self.page_query(offset, limit))
-        return total, ids
+        if not ids and not description["total"] and self.replace_ids():
+            return read(page)
+        return ids, description
 
-    def page_query(self, offset: int, limit: int) -> SQLWithParams:
+    def read_page(self, page: Page) -> tuple[list[UUID], Description]:
+        total, ids = page_queries.read_page(select_page(self.list_query(), page.offset, page.limit))
+        return ids, page.describe(total, has_next=page.number < count_pages(total, page.limit))
+
+    def read_next(self, page: Page) -> tuple[list[UUID], Description]:
+        """Read one row more than the page has, to know whether there are any."""
+        query = self.list_query()
+        rows = page_queries.read_next(query, page.after, page.offset, page.limit + 1)
+        on_page = rows[: page.limit]
+        total = page_queries.read_total(query) if page.is_counted else None
+        description = page.describe(total, has_next=len(rows) > page.limit, last=on_page[-1] if on_page else None)
+        return [id for id, _ in on_page], description
+
+    def list_query(self) -> ListQuery:
         values = self.form.cleaned_data if self.filters else {}
         ordering = values.get("ordering", DEFAULT_ORDERING)
         column = ordering.removeprefix("-")
         used = [(self.filters[name], value) for name, value in values.items() if name != "ordering"]
         if not used:
             total = (self.total_sql, [self.organization.pk, self._meta.model._meta.db_table])
-            return select_page(self.all_rows(column), ordering, offset, limit, count=total)
+            return ListQuery(self.all_rows(column), ordering, total)
         other_filters = [(filter, value) for filter, value in used if filter.field_name != column]
         order_rows = narrow(self.queryset, [item for item in used if item not in other_filters])
 
@@ -247,7 +261,7 @@ class ListFilter(FilterSet):
             is_bounded = len(other_filters) < len(used)
             in_order = select_rows(order_rows, column) if is_bounded else self.all_rows(column)
         count = COUNT_FEW_FIRST if has_one_index else COUNT
-        return select_page(matching, ordering, offset, limit, count=(count, []), in_order=in_order)
+        return ListQuery(matching, ordering, (count, []), in_order)
 
     def all_rows(self, column: str | Combinable) -> SQLWithParams:
         sql, params = compile_all_rows(self._meta.model, column)
@@ -266,15 +280,6 @@ class ListFilter(FilterSet):
         is_other = any(id != values[name] for name, id in ids.items())
         values.update(ids)
         return is_other
-
-
-class NamedListFilter(ListFilter):
-    """Base class of a list that is sorted by name, then by id, and has no filters. Its rows are counted each time."""
-
-    sort_key: ClassVar[str | Combinable]
-
-    def page_query(self, offset: int, limit: int) -> SQLWithParams:
-        return select_page(self.all_rows(self.sort_key), "name", offset, limit, count=(COUNT, []))
 
 
 @cache

@@ -22,16 +22,28 @@ from drf_spectacular.utils import Direction, OpenApiParameter
 from foundation.api import fields
 from foundation.api.filters import ListFilter
 from foundation.api.openapi_examples import with_example
-from foundation.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE
+from foundation.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, START
 from foundation.api.sql_serializers import Schema, SQLSerializer, or_null
 
 PAGINATION_MEMBERS = {
     "page": {"type": "integer", "minimum": 1, "description": "The number of the page."},
     "limit": {"type": "integer", "minimum": 1, "description": "The largest number of items on a page."},
-    "total": {"type": "integer", "minimum": 0, "description": "The number of items on all pages."},
-    "totalPages": {"type": "integer", "minimum": 0, "description": "The number of pages."},
+    "total": {
+        "type": ["integer", "null"],
+        "minimum": 0,
+        "description": "The number of items on all pages; null only with count=false.",
+    },
+    "totalPages": {
+        "type": ["integer", "null"],
+        "minimum": 0,
+        "description": "The number of pages; null only with count=false.",
+    },
     "hasNext": {"type": "boolean", "description": "Whether there is a next page."},
     "hasPrev": {"type": "boolean", "description": "Whether there is a previous page."},
+}
+NEXT_CURSOR: Schema = {
+    "type": ["string", "null"],
+    "description": "The cursor of the next page, null at the end. Present only if the request has a cursor.",
 }
 MESSAGE: Schema = {"type": "string", "description": "A sentence for people, whose words may change."}
 ERROR_MEMBERS = {"status": {"type": "string", "enum": ["error"], "description": "Always error."}, "message": MESSAGE}
@@ -51,11 +63,12 @@ def object_schema(description: str, members: Schema) -> Schema:
 
 
 ERROR, VALIDATION_ERROR, PAGINATION = component("Error"), component("ValidationError"), component("Pagination")
+pagination = object_schema("The place of a page in its list.", PAGINATION_MEMBERS)
 validation_error = object_schema("A request with errors.", ERROR_MEMBERS)
 COMPONENTS = {
     "Error": object_schema("An error.", ERROR_MEMBERS),
     "ValidationError": validation_error | {"properties": {**ERROR_MEMBERS, "errors": FIELD_ERRORS}},
-    "Pagination": object_schema("The place of a page in its list.", PAGINATION_MEMBERS),
+    "Pagination": pagination | {"properties": {**PAGINATION_MEMBERS, "nextCursor": NEXT_CURSOR}},
 }
 
 COMMON_ERRORS = {
@@ -152,7 +165,12 @@ IF_MATCH = OpenApiParameter(
 def list_parameters(filters: type[ListFilter]) -> list[OpenApiParameter]:
     page = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}
     limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
-    described = [("page", page, "Page number."), ("limit", limit, "Number of items on a page.")]
+    described: list[tuple[str, Schema, str]] = [
+        ("page", page, "Page number."),
+        ("limit", limit, "Number of items on a page."),
+        ("cursor", {"type": "string"}, f"In place of page: {START}, then the nextCursor of the page before."),
+        ("count", {"type": "boolean", "default": True}, "false: nothing is counted; the totals are null."),
+    ]
     described += [(name, filter.schema, filter.help_text) for name, filter in filters.declared_filters.items()]
     return [query_parameter(*parameter) for parameter in described]
 

@@ -1,4 +1,4 @@
-"""The statement that reads one page of a list: the total, and the ids of the page's rows, fast at any size.
+"""The statements that read one page of a list: the total, and the ids of the page's rows, fast at any size.
 
 Counting costs more the more rows match, and reading the page must not cost more than counting. Two strategies:
 
@@ -16,14 +16,19 @@ In both strategies:
 - The page is not read if the total shows that it lies past the end of the list.
 - A query that one index can count is counted up to `FEW_ROWS` first: the plan for many rows has parallel workers, which
   take longer to start than a single process takes to count ten thousand index entries.
+
+A page of a cursor begins after a row: its index scan begins there, and costs the same anywhere in the list. It is read
+without the total, which has a statement of its own. A page that isn't counted is read in the same way.
 """
 
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import QuerySet
 from django.db.models.expressions import Combinable
 
+from foundation.api.pagination import PageRow, Position
 from foundation.db.compiled import Params
 
 SQLWithParams = tuple[str, Params]
@@ -83,6 +88,51 @@ END
 FROM counted
 """
 
+TOTAL = "WITH matching (id, sort_key) AS NOT MATERIALIZED ({matching}) {count}"
+
+# Row values, so that an index on both columns is entered at the position.
+ROWS = "SELECT id, sort_key FROM ({matching}) AS matching (id, sort_key) WHERE {condition}"
+
+ROWS_IN_INDEX_ORDER = """
+{matching} ORDER BY sort_key {direction}, id {direction} LIMIT {limit} OFFSET {offset}
+"""
+
+# As above. Without a total, only a page that is full is known to be among the probed rows.
+ROWS_PROBE_THEN_SORT = """
+WITH matching (id, sort_key) AS NOT MATERIALIZED ({matching}),
+boundary AS (
+    SELECT sort_key FROM ({in_order}) AS in_order (id, sort_key)
+    ORDER BY sort_key {direction} LIMIT 1 OFFSET {probe_rows}
+),
+probed AS MATERIALIZED (
+    SELECT id, sort_key FROM matching
+    WHERE sort_key {not_after} (SELECT sort_key FROM boundary)
+    ORDER BY sort_key {direction}, id {direction} LIMIT {end}
+),
+sorted AS (
+    SELECT id, sort_key FROM matching
+    ORDER BY sort_key + interval '0' {direction}, id {direction} LIMIT {end}
+)
+SELECT id, sort_key FROM probed WHERE (SELECT count(*) FROM probed) = {end}
+UNION ALL
+SELECT id, sort_key FROM sorted WHERE (SELECT count(*) FROM probed) < {end}
+ORDER BY sort_key {direction}, id {direction} LIMIT {limit} OFFSET {offset}
+"""
+
+
+class ListQuery(NamedTuple):
+    """The queries of a list: its rows, in the order of a column ("-" for descending; then by id), and their number.
+
+    One index has the `matching` rows in this order, unless `in_order` has those to walk: all rows that match the
+    filters on the column. With `has_nulls`, rows without a sort key come last.
+    """
+
+    matching: SQLWithParams
+    ordering: str
+    total: SQLWithParams
+    in_order: SQLWithParams | None = None
+    has_nulls: bool = False
+
 
 def select_rows(rows: QuerySet, column: str | Combinable) -> SQLWithParams:
     """Return the query of the rows' ids and sort keys, without an order."""
@@ -90,25 +140,14 @@ def select_rows(rows: QuerySet, column: str | Combinable) -> SQLWithParams:
     return sql, list(params)
 
 
-def select_page(
-    matching: SQLWithParams,
-    ordering: str,
-    offset: int,
-    limit: int,
-    *,
-    count: SQLWithParams,
-    in_order: SQLWithParams | None = None,
-) -> SQLWithParams:
-    """Return the query of the total and a page's ids, in the order of a column ("-" for descending; then by id).
-
-    One index has the `matching` rows in this order, unless `in_order` has those to walk: all rows that match the
-    filters on the column.
-    """
-    is_descending = ordering.startswith("-")
-    in_order_sql, in_order_params = in_order or ("", [])
-    sql = (PROBE_THEN_SORT if in_order else INDEX_ORDER).format(
-        matching=matching[0],
-        count=count[0].format(few_rows=FEW_ROWS),
+def fill(template: str, query: ListQuery, offset: int, limit: int) -> SQLWithParams:
+    """Return the statement; its parameters are those of `matching`, then of the `count` and `in_order` that it has."""
+    is_descending = query.ordering.startswith("-")
+    in_order_sql, in_order_params = query.in_order or ("", [])
+    count_sql, count_params = query.total
+    sql = template.format(
+        matching=query.matching[0],
+        count=count_sql.format(few_rows=FEW_ROWS),
         in_order=in_order_sql,
         direction="DESC" if is_descending else "ASC",
         not_after=">=" if is_descending else "<=",
@@ -118,7 +157,15 @@ def select_page(
         few_rows=FEW_ROWS,
         probe_rows=PROBE_ROWS,
     )
-    return sql, [*matching[1], *count[1], *in_order_params]
+    params = list(query.matching[1])
+    params += count_params if "{count}" in template else []
+    params += in_order_params if "{in_order}" in template else []
+    return sql, params
+
+
+def select_page(query: ListQuery, offset: int, limit: int) -> SQLWithParams:
+    """Return the statement of the total and a page's ids."""
+    return fill(PROBE_THEN_SORT if query.in_order else INDEX_ORDER, query, offset, limit)
 
 
 def read_page(statement: SQLWithParams) -> tuple[int, list[UUID]]:
@@ -126,3 +173,43 @@ def read_page(statement: SQLWithParams) -> tuple[int, list[UUID]]:
         cursor.execute(*statement)
         total, ids = cursor.fetchone()
     return total, ids
+
+
+def select_next(query: ListQuery, after: Position | None, offset: int, limit: int) -> SQLWithParams:
+    """Return the statement of ids and sort keys of the rows after a position, or from the start, without the total."""
+    condition, params = after_position(query, after)
+    rest = query._replace(
+        matching=rows_where(query.matching, condition, params),
+        in_order=query.in_order and rows_where(query.in_order, condition, params),
+    )
+    return fill(ROWS_PROBE_THEN_SORT if query.in_order else ROWS_IN_INDEX_ORDER, rest, offset, limit)
+
+
+def rows_where(rows: SQLWithParams, condition: str, params: list[str]) -> SQLWithParams:
+    return ROWS.format(matching=rows[0], condition=condition), [*rows[1], *params]
+
+
+def after_position(query: ListQuery, after: Position | None) -> tuple[str, list[str]]:
+    if after is None:
+        return "true", []
+    if after.sort_key is None:
+        return "sort_key IS NULL AND id > %s", [after.id]
+    return f"(sort_key, id) {'<' if query.ordering.startswith('-') else '>'} (%s, %s)", [after.sort_key, after.id]
+
+
+def read_next(query: ListQuery, after: Position | None, offset: int, limit: int) -> list[PageRow]:
+    with connection.cursor() as cursor:
+        cursor.execute(*select_next(query, after, offset, limit))
+        rows = cursor.fetchall()
+        if query.has_nulls and after and after.sort_key is not None and len(rows) < limit:
+            # Not with OR in one statement, which would not use the index.
+            first_null = Position(None, str(UUID(int=0)))
+            cursor.execute(*select_next(query, first_null, 0, limit - len(rows)))
+            rows += cursor.fetchall()
+    return rows
+
+
+def read_total(query: ListQuery) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(*fill(TOTAL, query, 0, 0))
+        return int(cursor.fetchone()[0])

@@ -1,46 +1,94 @@
-"""Query parameters of lists, and the `pagination` object (docs/interface.md, G23, G24 and G26)."""
+"""Query parameters of lists, and the `pagination` object (docs/interface.md, G23, G24, G26, G49 to G54)."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
 
+from django.core.signing import BadSignature, Signer
 from django.http import QueryDict
 
 from foundation.api.exceptions import MAX_QUOTED_NAME
 
 DEFAULT_LIMIT = 10
+DEFAULT_ORDERING = "-created_at"
 MAX_LIMIT = 100
 MAX_PAGE = 2**53 - 1  # the largest whole number that every JSON reader keeps exact
 MAX_UNKNOWN = 3  # unknown parameters that an error names, so that it stays short
+START = "start"  # the cursor of the first page
+# The parameters that every list has beside its filters, and whether they may be repeated.
+PAGE_PARAMETERS = {"page": False, "limit": False, "cursor": False, "count": False}
 
 Errors = dict[str, list[str]]  # messages by parameter
+PageRow = tuple[UUID, datetime | str | None]  # id and sort key
+Description = dict[str, int | bool | str | None]
+
+
+class Position(NamedTuple):
+    """The row after which a page begins, as text that PostgreSQL reads. None sorts last."""
+
+    sort_key: str | None
+    id: str
 
 
 @dataclass(frozen=True)
 class Page:
     number: int
     limit: int
+    is_counted: bool = True
+    # Signs the cursors of a list in its order; None if the request has no cursor.
+    signer: Signer | None = None
+    after: Position | None = None
 
     @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> tuple["Page", Errors]:
+    def from_query(cls, query: Mapping[str, str], list_name: str) -> tuple["Page", Errors]:
         number, number_errors = parse_integer(query, "page", default=1, max_value=MAX_PAGE)
         limit, limit_errors = parse_integer(query, "limit", default=DEFAULT_LIMIT, max_value=MAX_LIMIT)
-        return cls(number, limit), number_errors | limit_errors
+        errors = number_errors | limit_errors
+        count = query.get("count", "").strip() or "true"
+        if count not in ("true", "false"):
+            errors["count"] = ["must be true or false"]
+        if "cursor" not in query:
+            return cls(number, limit, count == "true"), errors
+        signer = Signer(salt=f"cursor {list_name} {query.get('ordering', '').strip() or DEFAULT_ORDERING}")
+        after = None
+        if "page" in query:
+            errors["cursor"] = ["can't be given together with page"]
+        elif query["cursor"] != START:
+            try:
+                number, *position = signer.unsign_object(query["cursor"])
+                after = Position(*position)
+            except BadSignature:
+                errors["cursor"] = [f"must be {START} or the nextCursor of a page of this list in the same order"]
+        return cls(number, limit, count == "true", signer, after), errors
 
     @property
     def offset(self) -> int:
-        return (self.number - 1) * self.limit
+        return 0 if self.signer else (self.number - 1) * self.limit
 
-    def describe(self, total: int) -> dict[str, int | bool]:
-        pages = -(-total // self.limit)  # rounded up
-        return {
+    def describe(self, total: int | None, *, has_next: bool, last: PageRow | None = None) -> Description:
+        """Describe the page, which ends with the row `last`; a `total` of None was not counted."""
+        description: Description = {
             "page": self.number,
             "limit": self.limit,
             "total": total,
-            "totalPages": pages,
-            "hasNext": self.number < pages,
+            "totalPages": total if total is None else count_pages(total, self.limit),
+            "hasNext": has_next,
             "hasPrev": self.number > 1,
         }
+        if self.signer:
+            description["nextCursor"] = self.next_cursor(self.signer, *last) if has_next and last else None
+        return description
+
+    def next_cursor(self, signer: Signer, id: UUID, sort_key: datetime | str | None) -> str:
+        key = sort_key.isoformat() if isinstance(sort_key, datetime) else sort_key
+        return str(signer.sign_object([self.number + 1, key, str(id)], compress=True))
+
+
+def count_pages(total: int, limit: int) -> int:
+    return -(-total // limit)  # rounded up
 
 
 def read_parameters(query: QueryDict, accepted: Mapping[str, bool]) -> tuple[dict[str, str], Errors]:

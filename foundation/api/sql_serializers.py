@@ -211,7 +211,8 @@ class SQLSerializer:
     fields: ClassVar[dict[str, Field]] = {}
 
     def __init_subclass__(cls) -> None:
-        declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        # `from_` is the field `from`, which Python has as a keyword.
+        declared = {name.removesuffix("_"): value for name, value in vars(cls).items() if isinstance(value, Field)}
         inherited = {name: field for name, field in cls.fields.items() if name not in cls.exclude}
         cls.fields = {**inherited, **declared}
 

@@ -26,7 +26,7 @@ from foundation.api.client_address import client_address
 from foundation.api.exceptions import DomainError, ResourceNotFound, ValidationFailed, is_unavailable
 from foundation.api.fields import parse_timestamp, parse_uuid
 from foundation.api.filters import ListFilter
-from foundation.api.pagination import Page, read_parameters
+from foundation.api.pagination import PAGE_PARAMETERS, Page, read_parameters
 from foundation.api.rate_limits import (
     WINDOW_SECONDS,
     Usage,
@@ -38,6 +38,7 @@ from foundation.api.rate_limits import (
 )
 from foundation.api.responses import data_response
 from foundation.api.sql_serializers import SQLSerializer
+from foundation.api.unfiltered import HistoryFilter
 
 RETURN_PREFERENCE = re.compile(r'\s*return\s*=\s*"?(\w+)"?\s*(?:;.*)?', re.IGNORECASE | re.ASCII)
 
@@ -160,17 +161,21 @@ class UnknownRouteView(ApiView):
 
 class ExternalViewSet(ViewSetMixin, ApiView):
     def list_response(
-        self, serializer: type[SQLSerializer], filter_class: type[ListFilter], *, message: str
+        self, serializer: type[SQLSerializer], filter_class: type[ListFilter], *, message: str, parent_id: str = ""
     ) -> Response:
+        """Return a page of the rows that the parameters select; with `parent_id`, of that row's history."""
         accepted = {name: filter.takes_several for name, filter in filter_class.declared_filters.items()}
-        query, errors = read_parameters(self.request.query_params, {"page": False, "limit": False, **accepted})
-        page, page_errors = Page.from_query(query)
+        query, errors = read_parameters(self.request.query_params, PAGE_PARAMETERS | accepted)
+        list_name = f"{self.organization.pk} {filter_class._meta.model._meta.db_table}"
+        page, page_errors = Page.from_query(query, list_name)
         filters = filter_class(query, organization=self.organization)
         errors = page_errors | filters.errors | errors
         if errors:
             raise ValidationFailed(errors)
-        total, ids = filters.page(page.offset, page.limit)
-        return data_response(message, serializer.get_many(self.organization, ids), pagination=page.describe(total))
+        if isinstance(filters, HistoryFilter):
+            filters.narrow_to(self.parse_id(parent_id))
+        ids, pagination = filters.page(page)
+        return data_response(message, serializer.get_many(self.organization, ids), pagination=pagination)
 
     def detail_response(self, serializer: type[SQLSerializer], id: str, *, message: str) -> Response:
         data = serializer.get(self.organization, self.parse_id(id))

@@ -51,6 +51,8 @@ ERRORS_BEYOND_THE_SCHEMA = [
     "can't be cleared",
     "must be an updated_at in quotation marks",
     "must be sent together with phone_e164",
+    "must be start or the nextCursor",
+    "can't be given together with page",
     "must be a phone number",
     "must be a UUID or latest",
     "must be an ISO 3166-1 alpha-2 country code",

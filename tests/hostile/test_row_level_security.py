@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import DatabaseError, IntegrityError, connection, models, transaction
@@ -13,6 +14,8 @@ from django.test import Client
 
 from appointments.filters import AppointmentFilter
 from appointments.models import Appointment, Note
+from foundation.api.page_queries import ListQuery, SQLWithParams, select_next, select_page
+from foundation.api.pagination import Position
 from foundation.api.sql_serializers import SQLSerializer
 from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead
@@ -306,13 +309,11 @@ def test_the_roles_may_not_truncate_tables(run_in_request: RunInRequest):
     assert run_in_request(lambda: result_of(truncate)) == "ProgrammingError"
 
 
-def index_conditions() -> list[str]:
-    """Return the plan's index conditions for a page of appointments up to a time, ordered by another timestamp."""
-    appointment_filter = AppointmentFilter(
-        {"scheduled_to": isoformat_z(now())}, organization=Organization.objects.get()
-    )
+def index_conditions(query: dict[str, str], select: Callable[[ListQuery], SQLWithParams]) -> list[str]:
+    """Return the index conditions in the plan of a statement of the appointments list."""
+    appointment_filter = AppointmentFilter(query, organization=Organization.objects.get())
     assert not appointment_filter.errors
-    sql, params = appointment_filter.page_query(0, 10)
+    sql, params = select(appointment_filter.list_query())
     with connection.cursor() as cursor:
         cursor.execute(FORCE_INDEX_SCAN)
         cursor.execute("EXPLAIN " + sql, params)
@@ -321,6 +322,16 @@ def index_conditions() -> list[str]:
 
 def test_behind_a_policy_an_index_scan_in_order_still_ends_at_the_last_row_to_probe(run_in_request: RunInRequest):
     """PostgreSQL compares row by row what it doesn't trust with rows that the policy has not checked."""
-    conditions = run_in_request(index_conditions)
+    query = {"scheduled_to": isoformat_z(now())}
+
+    conditions = run_in_request(lambda: index_conditions(query, lambda rows: select_page(rows, 0, 10)))
 
     assert sum("created_at >= " in condition for condition in conditions) == 1
+
+
+def test_behind_a_policy_a_page_of_a_cursor_begins_at_its_place_in_the_index(run_in_request: RunInRequest):
+    position = Position(isoformat_z(now()), str(UUID(int=0)))
+
+    conditions = run_in_request(lambda: index_conditions({}, lambda rows: select_next(rows, position, 0, 10)))
+
+    assert sum("ROW(created_at, id) < ROW(" in condition for condition in conditions) == 1

@@ -120,7 +120,7 @@ def test_a_filter_by_another_organizations_lead_is_400(api, other_api):
 @pytest.mark.parametrize("name", ["updated_from", "scheduled_from", "provider_form_id", "email"])
 def test_a_filter_that_the_list_does_not_have_is_400(api, name):
     """docs/interface.md, G26"""
-    accepted = "page, limit, id, external_reference, source, lead_id, created_from, created_to, ordering"
+    accepted = "page, limit, cursor, count, id, external_reference, source, lead_id, created_from, created_to, ordering"
     message = f"{name} is not a parameter of this list, which accepts: {accepted}"
 
     response = api.get(PATH, {name: "x"})
