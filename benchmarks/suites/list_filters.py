@@ -4,6 +4,7 @@ Where a filter selects few rows, a million rows must not be slower than a thousa
 must not take much longer than the database needs to count the rows and find the page.
 """
 
+import json
 import statistics
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import psycopg
 from benchmarks.environment import PRODUCT_APP, Database, Dataset, Environment, WebServer
 from benchmarks.load_generator import get_request, run_load
 from benchmarks.measurement import Comparison, Measurement, Scale, at_most, compare
-from benchmarks.suites.reads import LIST_PATH, MILLION
+from benchmarks.suites.reads import LIST_PATH, MILLION, read_body
 
 LIMIT = 10
 # Half a percent of a thousand rows, so that the pages of both databases have the same number of rows.
@@ -63,7 +64,7 @@ class FilterCase(NamedTuple):
 
 
 def run(environment: Environment, small: Database, large: Database, scale: Scale) -> Iterator[Comparison]:
-    """Yield the comparisons of selective filters, of unselective filters, and of a page in the middle."""
+    """Yield the comparisons of selective filters, of unselective filters, of a page in the middle and of a cursor."""
     small_server = environment.web_server(PRODUCT_APP, small)
     large_server = environment.web_server(PRODUCT_APP, large)
 
@@ -87,6 +88,7 @@ def run(environment: Environment, small: Database, large: Database, scale: Scale
         # With fewer rows the fixed cost of a response is larger than that of the scan.
         if scale.appointments >= MILLION:
             yield compare_middle_page(connection, large_server, large, scale)
+    yield compare_late_page(large_server, large, scale)
 
 
 def selective_filters(dataset: Dataset) -> Iterator[QueryParameters]:
@@ -166,6 +168,21 @@ def compare_middle_page(connection: SqlConnection, server: WebServer, database: 
         response_time(server, database, {"page": str(offset // LIMIT + 1)}, fewer_requests),
         "index-only scan of the ids",
         lambda: query_time(connection, [statement], fewer_requests),
+        at_most(1.3),
+        scale,
+    )
+
+
+def compare_late_page(server: WebServer, database: Database, scale: Scale) -> Comparison:
+    """Compare a page of a cursor near the end of the list with its first page."""
+    query = {"cursor": "start", "limit": 1, "created_to": database.dataset.quantiles["created_at"]["early"]}
+    body = json.loads(read_body(server, f"{LIST_PATH}?{urlencode(query)}", database.dataset.api_key))
+    return compare(
+        f"late page of a cursor through {scale.appointments:,}",
+        "ms",
+        response_time(server, database, {"cursor": body["pagination"]["nextCursor"]}, scale),
+        "first page of the cursor",
+        response_time(server, database, {"cursor": "start"}, scale),
         at_most(1.3),
         scale,
     )
