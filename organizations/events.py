@@ -16,6 +16,10 @@ from organizations.serializers import UserSerializer
 event_occurred = Signal()
 # Its one receiver, in `webhooks`, returns the id of the organization's newest event in the events list, or None.
 last_event_requested = Signal()
+# Sent in the transaction of a revocation or a rotation, which holds the organization's lock, with the key (`key`), and
+# of a rotation the new one (`new_key`).
+key_revoked = Signal()
+key_rotated = Signal()
 
 
 def last_event_id(organization: Organization) -> UUID | None:

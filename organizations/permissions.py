@@ -114,10 +114,11 @@ def roles_up_to(role: str) -> list[MemberRole]:
 
 
 class HasScope(BasePermission):
-    """Requires the key's scope `read` for GET and HEAD, and `write` for all other methods."""
+    """Requires the view's scope: without one, the scope `read` for GET and HEAD, and `write` for all other methods."""
 
     def has_permission(self, request: Request, view: object) -> bool:
-        needed = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
+        by_method = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
+        needed = getattr(view, "scope", by_method)
         if needed not in request.auth.key.scopes:
             raise PermissionDenied(f"This API key lacks the scope {needed}")
         return True

@@ -5,14 +5,15 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.timestamps import now
 from organizations.actors import Actor, staff_actor
-from organizations.events import recorded_as_member
+from organizations.defaults import both_scopes
+from organizations.events import key_revoked, key_rotated, recorded_as_member
 from organizations.keys import new_key
-from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, SecurityEventKind, User
+from organizations.models import ApiKey, MemberRole, Membership, Organization, SecurityEventKind, User
 from organizations.security_log import record_security_event
 
 # Of an organization, neither revoked nor expired. All live keys are read when one address has failed too often.
@@ -45,9 +46,13 @@ def for_each_organization(
         raise ExceptionGroup("The task failed for some organizations", errors)
 
 
+def lock_organization(organization: Organization) -> None:
+    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+
+
 def can_add_row(*, organization: Organization, rows: QuerySet, limit: int) -> bool:
     """Lock the organization, and return whether it has fewer than `limit` of `rows`, so that one may be added."""
-    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    lock_organization(organization)
     # A second statement, because the one that waits for the lock does not see what was committed meanwhile.
     return bool(rows.order_by()[:limit].count() < limit)
 
@@ -67,7 +72,7 @@ def issue_key(
     created_by: User | None = None,
     id: UUID | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key, with all scopes by default; return it and its text, which isn't stored.
+    """Create a key, by default with the scopes of `both_scopes`; return it and its text, which isn't stored.
 
     Locks the organization. Raises Conflict at `MAX_API_KEYS`.
     """
@@ -81,7 +86,7 @@ def issue_key(
         key_id=parsed.key_id,
         secret_hash=parsed.secret_hash,
         name=name,
-        scopes=list(Scope.values) if scopes is None else scopes,
+        scopes=both_scopes() if scopes is None else scopes,
         expires_at=expires_at,
         created_by=created_by,
     )
@@ -93,8 +98,10 @@ def issue_key(
 def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> tuple[ApiKey, str]:
     """Issue a key like this one, which expires after the overlap; return it and its text.
 
-    Locks the key and the organization. Raises Conflict if the key isn't live, or at `MAX_API_KEYS`.
+    Its webhook endpoints become the new key's. Locks the organization, then the key and those that it has replaced.
+    Raises Conflict if the key isn't live, or at `MAX_API_KEYS`.
     """
+    lock_organization(key.organization)
     key = ApiKey.objects.of(key.organization).select_for_update().get(pk=key.pk)
     if not key.is_live:
         raise Conflict
@@ -103,13 +110,21 @@ def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> 
     key.save(update_fields=["expires_at"])
     organization = key.organization
     record_security_event(SecurityEventKind.KEY_ROTATED, organization=organization, actor=created_by, details=str(key))
-    return issue_key(organization=organization, name=key.name, scopes=key.scopes, created_by=created_by)
+    new_key, text = issue_key(organization=organization, name=key.name, scopes=key.scopes, created_by=created_by)
+    ApiKey.objects.of(organization).filter(Q(pk=key.pk) | Q(replaced_by=key)).update(replaced_by=new_key)
+    key_rotated.send(None, key=key, new_key=new_key)
+    return new_key, text
 
 
 @transaction.atomic
 def revoke_key(*, key: ApiKey) -> None:
-    """Refuse the key from the next request on. Repeating it is safe and keeps the first time."""
+    """Refuse the key from the next request on, and pause its webhook endpoints. Repeating it keeps the first time.
+
+    Locks the organization, then the key.
+    """
+    lock_organization(key.organization)
     if ApiKey.objects.of(key.organization).filter(pk=key.pk, revoked_at=None).update(revoked_at=now()):
+        key_revoked.send(None, key=key)
         record_security_event(SecurityEventKind.KEY_REVOKED, organization=key.organization, details=str(key))
 
 

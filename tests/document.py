@@ -44,14 +44,15 @@ def validator_of(content: Schema) -> Draft202012Validator:
 
 
 @cache
-def response_validators() -> list[tuple[re.Pattern[str], dict[str, dict[str, Draft202012Validator]]]]:
+def response_validators() -> list[tuple[re.Pattern[str], dict[str, dict[str, Draft202012Validator | None]]]]:
     """Return a pattern for each path, and the validators of its responses by method and code."""
     return [
         (
             re.compile(re.sub(r"\{\w+\}", "[^/]+", path)),
             {
                 method.upper(): {
-                    code: validator_of(response["content"]) for code, response in operation["responses"].items()
+                    code: validator_of(response["content"]) if "content" in response else None
+                    for code, response in operation["responses"].items()
                 }
                 for method, operation in item.items()
             },
@@ -74,6 +75,8 @@ def response_errors(method: str, path: str, status_code: int, body: bytes) -> li
     if not responses:
         return []
     validator = responses.get(str(status_code))
+    if status_code == 204 and str(status_code) in responses:
+        return ["a body"] if body else []
     if validator is None:
         return [] if status_code in UNDOCUMENTED_CODES else [f"{status_code} is not documented"]
     return [

@@ -13,7 +13,7 @@ from notifications.models import Notification
 from optins.models import OptIn
 from organizations.actors import SYSTEM, Actor, staff_actor
 from organizations.isolation import TenantModel
-from organizations.models import ApiKey, MemberRole, Membership, Organization, User
+from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, User
 from organizations.services import add_member, issue_key
 from statuses.models import Status
 from statuses.services import save_status
@@ -35,8 +35,8 @@ def make_member(
 
 
 def make_api(organization: Organization, **key_fields: Any) -> ApiClient:
-    """Create an API key (optionally with `scopes` or `expires_at`) and return a client that uses it."""
-    _, text = issue_key(organization=organization, name="Tests", **key_fields)
+    """Create an API key with all scopes (or other `scopes`, or `expires_at`) and return a client that uses it."""
+    _, text = issue_key(organization=organization, name="Tests", **{"scopes": list(Scope.values), **key_fields})
     return ApiClient(text)
 
 

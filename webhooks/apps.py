@@ -8,6 +8,7 @@ class WebhooksConfig(AppConfig):
     name = "webhooks"
 
     def ready(self) -> None:
-        from webhooks.transaction_ids import renumber_after_migrate  # noqa: PLC0415  # needs the models to be loaded
+        import webhooks.key_endpoints  # noqa: F401, PLC0415  # has receivers of signals; needs the models to be loaded
+        from webhooks.transaction_ids import renumber_after_migrate  # noqa: PLC0415
 
         post_migrate.connect(renumber_after_migrate, sender=self, dispatch_uid="webhooks.transaction_ids")

@@ -26,13 +26,14 @@ from webhooks.topics import AttributionSerializer, Topic, topics
 # One statement: a second round trip would cost a booking more than the inserts do. `data_query` selects id and JSON.
 INSERT_EVENT = """
 WITH subject AS (
-    SELECT data.id, data.json {compared}
+    SELECT uuidv7() AS event_id, data.id, data.json {compared}
     FROM ({data_query}) AS data (id, json)
     {comparison}
 ), event AS (
     INSERT INTO webhooks_event
         (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
-    SELECT uuidv7(), %s, %s, %s, subject.id, %s, %s, %s, %s, %s || subject.json || {previous} || {attribution} || %s
+    SELECT event_id, %s, %s, %s, subject.id, %s, %s, %s, %s,
+        '{{"id":"' || event_id || '",' || %s || subject.json || {previous} || {attribution} || %s
     FROM subject
     RETURNING id, organization_id, created_at, subject_id, actor_kind, actor_id, actor_name
 ) {change}
@@ -72,6 +73,7 @@ SET type = %s,
     subject_id = %s,
     request_id = '',
     body = json_build_object(
+        'id', id,
         'type', %s::text,
         'timestamp', body::json -> 'timestamp',
         'organization_id', organization_id,
@@ -149,7 +151,8 @@ def insert_events(
     """Insert the event for each subject of the query, with its deliveries."""
     event, data = build_event(topic, organization, actor), query.statement
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
-    body_start = orjson.dumps(envelope(event))[:-1].decode() + ',"data":'
+    # It also makes the id, with which the body begins.
+    body_start = orjson.dumps(envelope(event))[1:-1].decode() + ',"data":'
     last_members: dict[str, object] = {"actor": asdict(actor)}
     if topic.details:
         last_members = {"details": {name: (details or {}).get(name) for name in topic.details.fields}} | last_members
@@ -186,7 +189,7 @@ def build_event(topic: Topic, organization: Organization, actor: Actor) -> Event
 
 
 def envelope(event: Event) -> dict[str, object]:
-    """Return the fields that begin the body of every event, in their order; `data` follows them."""
+    """Return the fields that every event's body has between its id and `data`, in their order."""
     return {
         "type": event.type,
         "timestamp": isoformat_z(event.created_at),

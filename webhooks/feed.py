@@ -15,9 +15,11 @@ from foundation.api.fields import YEARS, parse_uuid
 from foundation.api.filters import DateTimeFilter
 from foundation.api.openapi import query_parameter
 from foundation.api.pagination import MAX_LIMIT, parse_integer, read_parameters
+from foundation.api.sql_serializers import Json
 from organizations.models import Organization
 from webhooks.filters import subject_filters
 from webhooks.models import Event, EventQuerySet
+from webhooks.openapi import topic_examples
 from webhooks.topics import topics
 
 DEFAULT_LIMIT = 100
@@ -121,13 +123,32 @@ def list_events(*, organization: Organization, query: FeedQuery) -> FeedPage:
             "id", "size"
         )[: query.limit + 1]
     )
-    ends = accumulate(size for _, size in rows)
-    # The first event, whatever its size, and those within the bytes of a page: a body can have megabytes.
-    page = [id for (id, _), end in zip(rows, ends, strict=True) if id == rows[0][0] or end <= MAX_PAGE_BYTES]
-    page = page[: query.limit]
+    page = [id for id, _ in first_of_page(rows)][: query.limit]
     bodies = dict(Event.objects.of(organization).filter(pk__in=page).values_list("id", "body"))
     found = [{"id": id, **orjson.loads(bodies[id])} for id in page if id in bodies]
     return FeedPage(found, len(rows) > len(page), page[-1] if page else query.after)
+
+
+def first_of_page(rows: list[tuple[UUID, int]]) -> list[tuple[UUID, int]]:
+    """Return the first event, whatever its size, and those within the bytes of a page: a body can have megabytes."""
+    ends = accumulate(size for _, size in rows)
+    return [row for row, end in zip(rows, ends, strict=True) if row is rows[0] or end <= MAX_PAGE_BYTES]
+
+
+def list_samples(*, organization: Organization, topic: str, limit: int) -> list[Any]:
+    """Return the bodies of the topic's newest events as they are delivered, or the documented example if none is there.
+
+    The bodies of events that older versions recorded get the event's id, as in the events list.
+    """
+    events = Event.objects.of(organization).filter(type=topic).order_by("-transaction", "-id")
+    size = Func("body", function="octet_length", output_field=IntegerField())
+    page = [id for id, _ in first_of_page(list(events.annotate(size=size).values_list("id", "size")[:limit]))]
+    bodies = events.filter(pk__in=page).values_list("id", "body")
+    return [with_id(id, body) for id, body in bodies] or [topic_examples()[topic]]
+
+
+def with_id(id: UUID, body: str) -> Json:
+    return Json(body if body.startswith('{"id"') else f'{{"id":"{id}",{body[1:]}')
 
 
 def filter_events(organization: Organization, query: FeedQuery) -> EventQuerySet:

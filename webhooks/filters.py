@@ -1,4 +1,7 @@
-"""Parameters of the events list that name a row (docs/interface.md, W29). Apps declare theirs in their `filters.py`."""
+"""Filters of endpoints and deliveries, and parameters of the events list that name a row (docs/interface.md, W29).
+
+Apps declare such parameters in their `filters.py`.
+"""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -8,8 +11,10 @@ from django.db.models import QuerySet
 from django.utils.module_loading import autodiscover_modules
 
 from foundation.api.exceptions import ValidationFailed
-from foundation.api.filters import RelatedIdFilter
+from foundation.api.filters import ChoiceFilter, PartialListFilter, QueryFilter, RelatedIdFilter
+from foundation.outbox import State
 from organizations.models import Organization
+from webhooks.models import Delivery, Endpoint
 
 _registry: dict[str, "SubjectFilter"] = {}
 
@@ -44,6 +49,22 @@ class SubjectFilter:
             for model, field_name, column in self.subjects
         )
         return first.union(*others, all=True)
+
+
+class EndpointFilter(PartialListFilter):
+    url = QueryFilter("url", help_text="The URL, compared exactly.")
+
+    class Meta:
+        model = Endpoint
+        fields = ()
+
+
+class DeliveryFilter(PartialListFilter):
+    state = ChoiceFilter("state", State)
+
+    class Meta:
+        model = Delivery
+        fields = ()
 
 
 @cache

@@ -15,6 +15,7 @@ from foundation.db.timestamps import MillisecondDateTimeField, now
 from foundation.outbox import Job, State
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
+from organizations.models import ApiKey
 
 
 class EventQuerySet(TenantQuerySet):
@@ -61,7 +62,8 @@ class Event(TenantModel, ActorFields):
 class Endpoint(TenantModel):
     """A URL that receives an organization's events: those of the topics in `event_types`, or all if it is empty.
 
-    A success resets `failures`, `timeouts` and `failing_since`.
+    A success resets `failures`, `timeouts` and `failing_since`. A deleted one keeps its row until its deliveries are
+    pruned, because a worker may be sending one of them.
     """
 
     url = models.CharField("URL", max_length=2048)
@@ -71,6 +73,17 @@ class Endpoint(TenantModel):
     )
     is_active = models.BooleanField(default=True)
     disabled_reason = models.CharField(max_length=255, blank=True, editable=False)
+    api_key = models.ForeignKey(
+        ApiKey,
+        null=True,
+        editable=False,
+        on_delete=models.PROTECT,
+        related_name="+",
+        verbose_name="API key",
+        help_text="The key that made the endpoint, or replaced the one that did; none for staff's.",
+    )
+    metadata = models.JSONField(default=dict, db_default={}, editable=False)
+    deleted_at = MillisecondDateTimeField(null=True, editable=False)
     secret = EncryptedField(editable=False)
     previous_secret = EncryptedField(null=True, editable=False)
     previous_secret_until = MillisecondDateTimeField(null=True, editable=False)
@@ -122,7 +135,7 @@ class ReceivingHost(TenantModel):
 
 
 class Replay(TenantModel, ActorFields):
-    """A request by staff to send deliveries to one endpoint again: those missed in a period, or selected ones.
+    """A request to send deliveries to one endpoint again: those missed in a period, or selected ones.
 
     `since` and `until` are empty for selected deliveries. A delivery points at its latest replay.
     """

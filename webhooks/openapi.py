@@ -1,5 +1,6 @@
 """The webhooks in the OpenAPI document: one operation and one named body for each topic."""
 
+from functools import cache
 from typing import Any
 
 from foundation.api.openapi import component, component_name, object_schema
@@ -47,7 +48,7 @@ def describe(topic: Topic, components: Schema, resolve: SchemaResolver) -> Schem
         members["previous"] = component(f"{subject}Previous")
     if topic.details:
         members["details"] = resolve(topic.details)
-    absent = {"id": True, "previous": not topic.previous, "attribution": not topic.has_attribution}
+    absent = {"previous": not topic.previous, "attribution": not topic.has_attribution}
     absent["details"] = not topic.details
     members = {name: schema for name, schema in members.items() if not absent.get(name)}
     components[f"{subject}Event"] = object_schema(topic.summary, members)
@@ -60,4 +61,13 @@ def describe(topic: Topic, components: Schema, resolve: SchemaResolver) -> Schem
         "parameters": PARAMETERS,
         "requestBody": {"required": True, "content": {"application/json": body}},
         "responses": {"2XX": {"description": "Received. After any other response the event is sent again."}},
+    }
+
+
+@cache
+def topic_examples() -> dict[str, Schema]:
+    """Return the example of each topic's body, as the document has it."""
+    webhooks = add_webhooks({"components": {"schemas": {}}})["webhooks"]
+    return {
+        name: item["post"]["requestBody"]["content"]["application/json"]["example"] for name, item in webhooks.items()
     }

@@ -1,7 +1,8 @@
 """Replays: sending deliveries again (docs/interface.md, W23).
 
-Staff replay one delivery, the ones that a filter selects, or everything that an endpoint missed in a period. A replay
-keeps the webhook-id, so receivers that remember ids handle the event once, and it is sent after new deliveries.
+Staff replay one delivery, the ones that a filter selects, or everything that an endpoint missed in a period; API keys
+do so for their own endpoints. A replay keeps the webhook-id, so receivers that remember ids handle the event once, and
+it is sent after new deliveries.
 """
 
 from collections import defaultdict
@@ -13,7 +14,7 @@ from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
-from foundation.api.exceptions import Conflict
+from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.timestamps import now
 from foundation.outbox import State, notify_on_commit
 from organizations.actors import Actor, actor_columns
@@ -67,18 +68,27 @@ def replay_all(*, organization: Organization, actor: Actor, deliveries: QuerySet
 
 @transaction.atomic
 def replay_since(
-    *, endpoint: Endpoint, actor: Actor, since: datetime, until: datetime | None = None, types: list[str] | None = None
+    *,
+    endpoint: Endpoint,
+    actor: Actor,
+    since: datetime,
+    until: datetime | None = None,
+    types: list[str] | None = None,
+    limit: int | None = None,
 ) -> int:
     """Replay everything that the endpoint missed in a period; return the number of deliveries.
 
     Dead and canceled deliveries, those waiting for a retry, and events recorded while it was disabled. `types` limits
-    the topics. Raises Conflict if the endpoint is disabled.
+    the topics. Raises Conflict if the endpoint is disabled, and ValidationFailed if the period has more events than the
+    `limit`.
     """
     organization, until = endpoint.organization, until or now()
     check_enabled(organization, endpoint.pk)
     # A missed test event is useless later.
     included = set(endpoint.event_types or topics()) & set(types or topics()) - {TEST.name}
     events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=included)
+    if limit is not None and events.order_by()[: limit + 1].count() > limit:
+        raise ValidationFailed({"since": [f"begins a period of more than {limit} events; set until to replay a part"]})
     failed = Delivery.objects.of(organization).filter(
         Q(state__in=[State.DEAD, State.CANCELED]) | WAITING_FOR_RETRY, endpoint=endpoint, event__in=events
     )

@@ -1,8 +1,9 @@
-"""Managing endpoints, reporting those that fail, and deletion of old deliveries."""
+"""Managing endpoints, reporting those that fail, and deletion of old deliveries. API keys use `key_endpoints`."""
 
 import uuid
 from dataclasses import asdict
 from datetime import timedelta
+from typing import Any
 
 import orjson
 from django.conf import settings
@@ -24,11 +25,15 @@ from webhooks.models import Delivery, Endpoint, Event, ReceivingHost, Replay
 from webhooks.signing import new_secret
 from webhooks.topics import TEST, topics
 
-MAX_WEBHOOK_ENDPOINTS = 20  # per organization: each event adds one row per endpoint
+# Per organization: each event adds one row per endpoint. API keys have a limit of their own, because no-code tools make
+# an endpoint for each automation.
+MAX_WEBHOOK_ENDPOINTS, MAX_KEY_ENDPOINTS = 20, 200
 ROTATION_OVERLAP = timedelta(hours=24)
 REPORT_FAILURES_AFTER = timedelta(hours=24)
 DISABLED_BY_STAFF = "Disabled by staff"
-UNUSED_HOST_AGE = timedelta(days=1)
+DISABLED_BY_KEY = "Disabled by its API key"
+KEY_REVOKED = "Its API key was revoked"
+UNUSED_HOST_AGE = DELETED_ENDPOINT_AGE = timedelta(days=1)
 
 
 @transaction.atomic
@@ -39,50 +44,76 @@ def add_endpoint(
     description: str = "",
     event_types: list[str] | None = None,
     id: uuid.UUID | None = None,
+    **key_values: Any,
 ) -> tuple[Endpoint, str]:
     """Create an endpoint for these event types (none means all), with `id` if given; return it with its signing secret.
 
-    Show the secret now: it is stored encrypted. Locks the organization. Raises ValidationFailed, and Conflict if the
-    organization has `MAX_WEBHOOK_ENDPOINTS` endpoints, enabled or not.
+    `key_values` are `api_key_id` and `metadata` of an API key's endpoint. Show the secret now: it is stored encrypted.
+    Locks the organization. Raises ValidationFailed, and Conflict at `check_endpoint_limit`.
     """
     validate_endpoint(url, event_types or [])
-    check_limit(
-        organization=organization,
-        rows=Endpoint.objects.of(organization),
-        limit=MAX_WEBHOOK_ENDPOINTS,
-        name="webhook endpoints",
-        advice="Change one that is no longer needed instead.",
-    )
-    secret = new_secret()
-    endpoint = Endpoint.objects.create(
-        id=id, organization=organization, url=url, description=description, event_types=event_types or [], secret=secret
-    )
-    return endpoint, secret
+    values = {"url": url, "description": description, "event_types": event_types or [], **key_values}
+    endpoint = Endpoint(id=id, organization=organization, secret=new_secret(), **values)
+    check_endpoint_limit(endpoint)
+    endpoint.save(force_insert=True)
+    return endpoint, endpoint.secret
+
+
+def check_endpoint_limit(endpoint: Endpoint) -> None:
+    """Lock the organization; raise Conflict unless it may have this enabled endpoint beside the others of its kind.
+
+    Staff's count enabled or not, those of API keys if they are enabled or their key can still enable them.
+    """
+    organization = endpoint.organization
+    others = Endpoint.objects.of(organization).filter(deleted_at=None).exclude(pk=endpoint.pk)
+    limit, name, advice = MAX_WEBHOOK_ENDPOINTS, "webhook endpoints", "Change one that is no longer needed instead."
+    if endpoint.api_key_id is None:
+        rows = others.filter(api_key=None)
+    else:
+        is_live = Q(api_key__revoked_at=None) & (Q(api_key__expires_at=None) | Q(api_key__expires_at__gt=now()))
+        rows = others.filter(Q(is_active=True) | is_live, api_key__isnull=False)
+        limit, name, advice = MAX_KEY_ENDPOINTS, f"{name} made by API keys", "Delete one that is no longer needed."
+    check_limit(organization=organization, rows=rows, limit=limit, name=name, advice=advice)
 
 
 @transaction.atomic
 def change_endpoint(
-    *, endpoint: Endpoint, url: str, description: str, event_types: list[str], is_active: bool
+    *,
+    endpoint: Endpoint,
+    url: str,
+    description: str,
+    event_types: list[str],
+    is_active: bool,
+    metadata: dict[str, str] | None = None,
+    disabled_reason: str = DISABLED_BY_STAFF,
 ) -> Endpoint:
-    """Change an endpoint, and disable or enable it. Locks the endpoint; raises ValidationFailed.
+    """Change an endpoint, and disable or enable it. Locks the organization of an API key's, then the endpoint.
 
     Disabling lets the request in progress finish and keeps the other deliveries pending. Enabling clears the failures.
+    Raises ValidationFailed, and Conflict at `check_endpoint_limit`.
     """
     validate_endpoint(url, event_types)
+    if endpoint.api_key_id and is_active:
+        check_endpoint_limit(endpoint)
     stored = Endpoint.objects.of(endpoint.organization).select_for_update().get(pk=endpoint.pk)
     stored.url, stored.description, stored.event_types = url, description, event_types
     if is_active and not stored.is_active:
         stored.disabled_reason, stored.failing_since, stored.failures, stored.timeouts = "", None, 0, 0
         stored.disabled_at = stored.owners_notified_at = None
     if stored.is_active and not is_active:
-        stored.disabled_reason, stored.disabled_at = DISABLED_BY_STAFF, now()
-        # Workers that have lost their lease skip the rest of the batch.
-        leased = Delivery.objects.of(stored.organization).filter(endpoint=stored, lease_token__isnull=False)
-        leased.filter(state=State.PENDING).update(lease_token=None, next_attempt_at=Now())
+        stored.disabled_reason, stored.disabled_at = disabled_reason, now()
+        release_deliveries(stored.organization, [stored.pk])
     stored.is_active = is_active
+    stored.metadata = stored.metadata if metadata is None else metadata
     stored.paused_until = None  # the new URL may be at a host that can get more; if not, the next claim pauses it again
     stored.save()
     return stored
+
+
+def release_deliveries(organization: Organization, endpoint_ids: list[uuid.UUID]) -> None:
+    """End the leases of the endpoints' deliveries: workers that have lost them skip the rest of the batch."""
+    leased = Delivery.objects.of(organization).filter(endpoint__in=endpoint_ids, lease_token__isnull=False)
+    leased.filter(state=State.PENDING).update(lease_token=None, next_attempt_at=Now())
 
 
 def validate_endpoint(url: str, event_types: list[str]) -> None:
@@ -112,7 +143,8 @@ def send_test(*, endpoint: Endpoint, actor: Actor) -> Event:
     """Record a `webhook.test` event with one delivery, to this endpoint, whatever topics it subscribes to."""
     event = build_event(TEST, endpoint.organization, actor)
     message = f"A test of {endpoint}, sent by {actor.name}."
-    event.body = orjson.dumps({**envelope(event), "data": {"message": message}, "actor": asdict(actor)}).decode()
+    body = {"id": event.pk, **envelope(event), "data": {"message": message}, "actor": asdict(actor)}
+    event.body = orjson.dumps(body).decode()
     event.save()
     Delivery.objects.create(organization=event.organization, event=event, endpoint=endpoint)
     notify_on_commit(Delivery, endpoint.pk)
@@ -138,8 +170,8 @@ def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
     """
     is_failing = Q(is_active=True, failing_since__lte=now() - REPORT_FAILURES_AFTER, owners_notified_at=None)
     is_disabled = (
-        Q(is_active=False)
-        & ~Q(disabled_reason__in=["", DISABLED_BY_STAFF])
+        Q(is_active=False, deleted_at=None)
+        & ~Q(disabled_reason__in=["", DISABLED_BY_STAFF, DISABLED_BY_KEY, KEY_REVOKED])
         & (Q(owners_notified_at=None) | Q(owners_notified_at__lt=F("disabled_at")))
     )
     # SKIP LOCKED: an endpoint that another transaction is writing now is left to the next run.
@@ -151,10 +183,15 @@ def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
 
 
 def prune(*, organization: Organization) -> int:
-    """Delete deliveries and replays older than KEEP_DELIVERIES_DAYS, and unused hosts; return how many deliveries.
+    """Delete deliveries and replays older than KEEP_DELIVERIES_DAYS, unused hosts, and what deleted endpoints leave.
 
-    Events are kept (docs/interface.md, W24).
+    Returns how many old deliveries. Events are kept (docs/interface.md, W24).
     """
+    for endpoint in Endpoint.objects.of(organization).filter(deleted_at__lt=now() - DELETED_ENDPOINT_AGE):
+        deliveries = Delivery.objects.of(organization).filter(endpoint=endpoint)
+        delete_in_batches(deliveries.order_by("-created_at", "-id"))
+        if not deliveries.exists():  # a locked one is left to the next run
+            endpoint.delete()
     ReceivingHost.objects.of(organization).filter(used_at__lt=now() - UNUSED_HOST_AGE).delete()
     cutoff = now() - timedelta(days=settings.KEEP_DELIVERIES_DAYS)
     # No delivery ends before it is made. So the index on `created_at` finds the old ones without reading the others.

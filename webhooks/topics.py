@@ -69,7 +69,7 @@ class TestData(sql.SQLSerializer):
 TEST = Topic(
     "webhook.test",
     serializer=TestData,
-    summary="A test that staff sent from the admin to check whether your server responds.",
+    summary="A test that staff or an API key sent to check whether your server responds.",
 )
 MEMBER_UPDATED = Topic(
     "member.updated",

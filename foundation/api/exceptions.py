@@ -95,7 +95,8 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     if isinstance(error, PreconditionFailed):
         return error_response(412, str(error), data=error.data)
     if isinstance(error, DomainError):
-        return error_response(409 if isinstance(error, Conflict) else 400, str(error))
+        # Some are made for the admin, where messages end with a full stop.
+        return error_response(409 if isinstance(error, Conflict) else 400, str(error).removesuffix("."))
     if isinstance(error, RequestDataTooBig):
         return error_response(413, BodyTooLarge.default_detail)
     if isinstance(error, SuspiciousOperation):

@@ -269,6 +269,7 @@ class ChoiceField(StringField):
 class ObjectField(serializers.Field):
     """A JSON object whose names and values only the database knows; the service checks them."""
 
+    openapi: ClassVar[dict[str, Any]] = {"type": "object", "additionalProperties": {}}
     default_error_messages = {"type": "must be an object"}
 
     def to_internal_value(self, data: object) -> dict[str, Any]:

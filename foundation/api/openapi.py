@@ -269,9 +269,10 @@ class StringFieldExtension(OpenApiSerializerFieldExtension):
 
 class ObjectFieldExtension(OpenApiSerializerFieldExtension):
     target_class = "foundation.api.fields.ObjectField"
+    match_subclasses = True
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
-        return {"type": "object", "additionalProperties": {}}
+        return dict(self.target.openapi)
 
 
 def complete_operations(result: Schema, **_: Any) -> Schema:
@@ -302,6 +303,8 @@ def complete_response(code: str, response: Schema, components: Schema) -> Schema
     texts = REQUEST_ID_HEADER | (RATE_LIMIT_HEADERS if code != "401" else {})
     texts |= RETRY_AFTER_HEADER if code in {"409", "429", "503"} else {}
     headers = {name: {"schema": {"type": "string"}, "description": text} for name, text in texts.items()}
+    if "content" not in response:
+        return response | {"headers": headers}
     media = response["content"]["application/json"]
     example = with_example(media, components)
     if media["schema"] == ERROR:

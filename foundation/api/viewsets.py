@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from psycopg.errors import QueryCanceled
@@ -53,7 +54,7 @@ class ApiView(APIView):
     `request.auth` is what the authentication class returns: it knows the organization, the actor and the rate limit.
     """
 
-    http_method_names = ["get", "head", "post", "patch"]
+    http_method_names = ["get", "head", "post", "patch", "delete"]
     usage: Usage | None = None
     is_interrupted = False
 
@@ -161,14 +162,23 @@ class UnknownRouteView(ApiView):
 
 class ExternalViewSet(ViewSetMixin, ApiView):
     def list_response(
-        self, serializer: type[SQLSerializer], filter_class: type[ListFilter], *, message: str, parent_id: str = ""
+        self,
+        serializer: type[SQLSerializer],
+        filter_class: type[ListFilter],
+        *,
+        message: str,
+        parent_id: str = "",
+        rows: QuerySet | None = None,
     ) -> Response:
-        """Return a page of the rows that the parameters select; with `parent_id`, of that row's history."""
+        """Return a page of the rows that the parameters select; with `parent_id`, of that row's history.
+
+        With a `PartialListFilter`, of the `rows`, which match it.
+        """
         accepted = {name: filter.takes_several for name, filter in filter_class.declared_filters.items()}
         query, errors = read_parameters(self.request.query_params, PAGE_PARAMETERS | accepted)
         list_name = f"{self.organization.pk} {filter_class._meta.model._meta.db_table}"
         page, page_errors = Page.from_query(query, list_name)
-        filters = filter_class(query, organization=self.organization)
+        filters = filter_class(query, organization=self.organization, queryset=rows)
         errors = page_errors | filters.errors | errors
         if errors:
             raise ValidationFailed(errors)

@@ -58,6 +58,7 @@ class Organization(models.Model):
 class Scope(models.TextChoices):
     READ = "read", "Read"
     WRITE = "write", "Write"
+    WEBHOOKS = "webhooks", "Webhooks"
 
 
 class ApiKey(TenantModel):
@@ -75,6 +76,8 @@ class ApiKey(TenantModel):
     expires_at = MillisecondDateTimeField(null=True, blank=True)
     revoked_at = MillisecondDateTimeField(null=True, editable=False)
     last_used_at = MillisecondDateTimeField(null=True, editable=False)
+    # The newest key of those that rotations made of this one. It has the webhook endpoints of all of them.
+    replaced_by = models.ForeignKey("self", null=True, editable=False, on_delete=models.PROTECT, related_name="+")
 
     # The full key, on the instance that the admin has just issued. It is stored nowhere.
     text = ""

@@ -29,6 +29,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "Sales statuses", "description": "The statuses of leads, and the outcomes of appointments."},
         {"name": "Look-ups", "description": "The key itself, and what requests and objects refer to by id or name."},
         {"name": "Events", "description": "Everything that happened, in order."},
+        {"name": "Webhook endpoints", "description": "URLs that receive events, and the topics that they can have."},
         {
             "name": "Webhooks",
             "description": "The requests that the service sends to your endpoints, one for each event.",

@@ -114,7 +114,7 @@ class DatabaseCollector(Collector):
 def query_families() -> Iterator[GaugeMetricFamily]:
     text = "Webhook endpoints by their state."
     endpoints = GaugeMetricFamily("pipeline_webhook_endpoints", text, labels=["state"])
-    counts = Endpoint.unscoped.filter(organization__is_active=True).aggregate(
+    counts = Endpoint.unscoped.filter(organization__is_active=True, deleted_at=None).aggregate(
         working=Count("pk", filter=Q(is_active=True, failing_since=None)),
         failing=Count("pk", filter=Q(is_active=True, failing_since__isnull=False)),
         disabled=Count("pk", filter=Q(is_active=False)),

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
@@ -85,21 +86,25 @@ class EndpointAdmin(TenantAdmin):
     empty_text = "Add the URL of a system that should be notified about bookings and leads."
     area = Area.CONNECTIONS
     form = EndpointForm
-    list_display = ("__str__", "url", "is_active", "failures", "last_success_at", "disabled_reason")
+    list_display = ("__str__", "url", "api_key", "is_active", "failures", "last_success_at", "disabled_reason")
     list_filter = ("is_active",)
+    select_related = ("api_key",)
     search_fields = ("url", "description")
     actions_detail = ("send_test", "replay_missed", "rotate_secret")
     recent_attempts = staticmethod(render_health)
-    readonly_fields = ("recent_attempts", "replays", *(name for group in HEALTH_FIELDS for name in group))
+    readonly_fields = ("api_key", "recent_attempts", "replays", *(name for group in HEALTH_FIELDS for name in group))
     add_fieldsets = ((None, {"fields": ["url", "description", "event_types"]}),)
     fieldsets = (
-        (None, {"fields": ["url", "description", "is_active", "event_types"]}),
+        (None, {"fields": ["url", "description", "api_key", "is_active", "event_types"]}),
         ("Health", {"fields": ["recent_attempts", *HEALTH_FIELDS]}),
         ("Replays", {"fields": ["replays"]}),
     )
 
     class Media:
         js = ("staff/replays.js",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Endpoint]:
+        return super().get_queryset(request).filter(deleted_at=None)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.replays_view)

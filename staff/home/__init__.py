@@ -28,7 +28,13 @@ from webhooks.models import Delivery, Endpoint
 # The model, the rows, the sentence about one and about several, and the filter of the model's list that shows the same
 # rows.
 ALERTS: list[tuple[type[Model], dict[str, Any], str, str, str]] = [
-    (Endpoint, {"is_active": False}, "endpoint is disabled", "endpoints are disabled", "is_active__exact=0"),
+    (
+        Endpoint,
+        {"is_active": False, "deleted_at": None},
+        "endpoint is disabled",
+        "endpoints are disabled",
+        "is_active__exact=0",
+    ),
     (
         Delivery,
         {"state": State.DEAD},

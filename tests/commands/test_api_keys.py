@@ -26,7 +26,7 @@ def test_only_the_key_is_printed_on_standard_output_and_it_works(organization: O
     text = output.out.removesuffix("\n")
     assert ApiClient(text).get("/api/external/statuses").status_code == 200
     assert output.err == (
-        f"Zapier (pb_{get_key(text).key_id}_…) can read and write in Acme until it is revoked. "
+        f"Zapier (pb_{get_key(text).key_id}_…) has the scopes read, write in Acme until it is revoked. "
         "The key is not shown again.\n"
     )
 

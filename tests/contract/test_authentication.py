@@ -42,7 +42,8 @@ WRITE_BODIES = {
     f"PATCH /api/external/leads/{UNKNOWN_ID}": {"last_name": None},
     f"PATCH /api/external/leads/{UNKNOWN_ID}/status": {"status_id": UNKNOWN_ID},
 }
-ALL_OPERATIONS = [*(f"GET /api/external/{path}" for path in READ_PATHS), *WRITE_BODIES]
+WEBHOOK_PATHS = ["webhook-endpoints", f"webhook-endpoints/{UNKNOWN_ID}/deliveries", "webhook-topics"]
+ALL_OPERATIONS = [*(f"GET /api/external/{path}" for path in READ_PATHS + WEBHOOK_PATHS), *WRITE_BODIES]
 PATH = "/api/external/statuses"
 
 

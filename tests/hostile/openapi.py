@@ -12,6 +12,11 @@ DOCUMENT = json.loads(rendered_schema())
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 CREATE, CANCEL = "POST /api/external/appointments", "POST /api/external/appointments/cancel"
 UPDATE_APPOINTMENT, UPDATE_LEAD = "PATCH /api/external/appointments/{id}", "PATCH /api/external/leads/{id}"
+CREATE_ENDPOINT = "POST /api/external/webhook-endpoints"
+UPDATE_ENDPOINT = "PATCH /api/external/webhook-endpoints/{id}"
+REPLAY = "POST /api/external/webhook-endpoints/{id}/replay"
+UPDATES = (UPDATE_APPOINTMENT, UPDATE_LEAD, UPDATE_ENDPOINT)  # to these, no body is no change
+ENDPOINT = {"url": "https://hooks.example.com/zap", "topics": ["lead.created", "lead.updated"]}
 RESCHEDULE = "POST /api/external/appointments/reschedule"
 SUBMIT, SET_LEAD_STATUS = "POST /api/opt-in/submit", "PATCH /api/external/leads/{id}/status"
 QUESTION_ANSWERS = [
@@ -27,6 +32,9 @@ VALID_BODIES: dict[str, dict[str, Any]] = {
     # Number and country are sent together.
     UPDATE_LEAD: {"first_name": "Ada", "phone_e164": None, "phone_country": None},
     SET_LEAD_STATUS: {"status_id": UNKNOWN_ID},
+    CREATE_ENDPOINT: ENDPOINT,
+    UPDATE_ENDPOINT: {"description": "Zap", **ENDPOINT},
+    REPLAY: {"since": "2027-01-05T10:00:00Z", "topics": ENDPOINT["topics"]},
 }
 PLACEHOLDER = "@placeholder@"
 
@@ -106,7 +114,11 @@ def nested_fields(operation: str, schema: Schema, prefix: str = "") -> Iterator[
             yield from nested_fields(operation, field_schema, f"{prefix}{name}.")
         if "items" in field_schema:
             # The second element as an example, because an error must name the right position and not just the first.
-            yield from nested_fields(operation, resolve(field_schema["items"]), f"{prefix}{name}.1.")
+            item = resolve(field_schema["items"])
+            if "properties" in item:
+                yield from nested_fields(operation, item, f"{prefix}{name}.1.")
+            else:
+                yield BodyField(operation, f"{prefix}{name}.1", item)
 
 
 def body_fields() -> list[BodyField]:

@@ -16,10 +16,10 @@ from tests.hostile.input_counter import OperationClient
 from tests.hostile.openapi import (
     CANCEL,
     CREATE,
+    REPLAY,
     RESCHEDULE,
     UNKNOWN_ID,
-    UPDATE_APPOINTMENT,
-    UPDATE_LEAD,
+    UPDATES,
     VALID_BODIES,
     BodyField,
     body_fields,
@@ -68,6 +68,7 @@ WRONG_TYPES = {
         "9" * 400,
         "2147483648",
     ],
+    "boolean": ['"true"', '"a"', "0", "1", "1.0", "[]", "{}", "[true]"],
     "array": ['"a"', "5", "0", "true", "false", "{}", '{"0":{}}', '{"question":"Why?"}'],
     "object": ['"a"', "5", "0", "true", "false", "[]", '["utm_source"]', "[[]]"],
 }
@@ -193,12 +194,16 @@ def is_required(field: BodyField) -> bool:
         return field.path.endswith(".question")
     if field.operation == CREATE and field.path in REQUIRED_WITHOUT_AN_ID:
         return True
+    if (field.operation, field.path) == (REPLAY, "since"):
+        return True
     return field.path in body_schemas()[field.operation].get("required", [])
 
 
 def can_be_cleared(field: BodyField) -> bool:
-    """Return False for a field of an update that must not be null."""
-    return field.operation not in (UPDATE_APPOINTMENT, UPDATE_LEAD) or "null" in field.schema["type"]
+    """Return False for an item of a list, and for a field of an update that must not be null."""
+    if field.path == "topics.1":
+        return False
+    return field.operation not in UPDATES or "null" in field.schema["type"]
 
 
 FIELDS = body_fields()
@@ -206,7 +211,9 @@ TEXT_FIELDS = [field for field in FIELDS if field.type == "string"]
 FREE_TEXT_FIELDS = [
     field
     for field in TEXT_FIELDS
-    if not field.format and field.path not in ("phone_e164", "phone_country") and "maxLength" in field.schema
+    if not field.format
+    and field.path not in ("phone_e164", "phone_country", "topics.1")
+    and "maxLength" in field.schema
 ]
 REQUIRED_FIELDS = [field for field in FIELDS if is_required(field)]
 OPTIONAL_FIELDS = [field for field in FIELDS if not is_required(field) and can_be_cleared(field)]

@@ -34,7 +34,11 @@ VALID_VALUES = {
     "questions_answers": [],
     "status_id": UNKNOWN_ID,
     "custom_fields": {},
+    "url": "https://hooks.example.com/walk",
+    "since": SCHEDULE_TIME,
 }
+ENDPOINTS = "/api/external/webhook-endpoints"
+WITHOUT_BODY = {f"{ENDPOINTS}/{{id}}/rotate-secret", f"{ENDPOINTS}/{{id}}/test"}
 
 
 @pytest.fixture
@@ -52,7 +56,19 @@ def own_api(organization: Organization) -> ApiClient:
     create_sample_data(organization, "ours")
     organization.rate_limit_per_minute = 1_000_000
     organization.save()
-    return make_api(organization)
+    api = make_api(organization)
+    api.post(ENDPOINTS, {"url": "https://hooks.example.com/ours"})
+    return api
+
+
+def own_ids(api: ApiClient) -> dict[str, str]:
+    """Return an id of each kind of object that paths have, by the kind."""
+    kinds = ("appointments", "leads", "webhook-endpoints")
+    return {kind: api.get_data(f"/api/external/{kind}")[0]["id"] for kind in kinds}
+
+
+def fill_path(path: str, ids: dict[str, str]) -> str:
+    return path.replace("{id}", ids.get(path.split("/")[3], UNKNOWN_ID)).replace("{topic}", "lead.created")
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -113,16 +129,16 @@ def test_an_id_of_another_organization_in_the_path_is_answered_like_an_unknown_i
 def request_with_id(api: ApiClient, method: str, route: Route, id: str) -> Any:
     """Send a request with the id in each argument of the path, and a body that passes validation."""
     url = route.build_url(dict.fromkeys(route.arguments, id))
-    return api.request(method.upper(), url, json.dumps({"status_id": VALID_VALUES["status_id"]}))
+    return api.request(method.upper(), url, json.dumps({name: VALID_VALUES[name] for name in ("status_id", "since")}))
 
 
 def test_a_query_parameter_finds_nothing_of_another_organization(own_api: ApiClient, other_data: TenantData):
-    problems = []
+    problems, ids = [], own_ids(own_api)
     for path, method, operation in operations():
         parameters = [parameter for parameter in operation.get("parameters", []) if parameter["in"] == "query"]
         for parameter in parameters:
             for value in values_of(other_data):
-                response = own_api.get(path, {parameter["name"]: value})
+                response = own_api.get(fill_path(path, ids), {parameter["name"]: value})
                 name = f"{method} {path}?{parameter['name']}={value}"
                 problems += [f"{name} shows {word}" for word in other_data.words_in(response, [value])]
                 if response.status_code not in (200, 400):
@@ -133,19 +149,19 @@ def test_a_query_parameter_finds_nothing_of_another_organization(own_api: ApiCli
 def test_a_body_reaches_nothing_of_another_organization(own_api: ApiClient, other_data: TenantData):
     problems: list[str] = []
     before = snapshot_of(other_data.organization)
-    ids = {kind: own_api.get_data(f"/api/external/{kind}")[0]["id"] for kind in ("appointments", "leads")}
+    ids = own_ids(own_api)
     for path, method, operation in operations():
         fields = body_fields(operation)
         body = {name: VALID_VALUES[name] for name in fields if name in VALID_VALUES}
-        if method in ("post", "patch") and not fields:
+        if method in ("post", "patch") and not fields and path not in WITHOUT_BODY:
             problems.append(f"{method} {path} has a body that the document does not show")
         for field, schema in fields.items():
             for value in values_for(schema, other_data):
                 with rolled_back() as writes:
                     name = f"{method} {path} with {field}={value}"
-                    changed_body = {**body, field: fill(schema, value)}
-                    id = ids.get(path.split("/")[3], UNKNOWN_ID)
-                    response = getattr(own_api, method)(path.replace("{id}", id), changed_body)
+                    # A replay has either a delivery or a time.
+                    changed_body = {**({} if field == "delivery_id" else body), field: fill(schema, value)}
+                    response = getattr(own_api, method)(fill_path(path, ids), changed_body)
                     problems += [f"{name} shows {word}" for word in other_data.words_in(response, [value])]
                     if response.status_code >= 500:
                         problems.append(f"{name}: {response.status_code}")
@@ -178,8 +194,9 @@ def test_the_bodies_of_these_tests_are_valid(own_api: ApiClient):
         if method == "post"
     }
 
+    ids = own_ids(own_api)
     with rolled_back():
-        status_codes = {path: own_api.post(path, body).status_code for path, body in bodies.items()}
+        status_codes = {path: own_api.post(fill_path(path, ids), body).status_code for path, body in bodies.items()}
 
     # In this order: the rescheduling and the cancellation have the reference of the booking, the opt-in its lead.
     assert status_codes == {
@@ -187,4 +204,7 @@ def test_the_bodies_of_these_tests_are_valid(own_api: ApiClient):
         "/api/external/appointments/reschedule": 200,
         "/api/external/appointments/cancel": 200,
         "/api/opt-in/submit": 200,
+        ENDPOINTS: 201,
+        **dict.fromkeys(WITHOUT_BODY, 200),
+        f"{ENDPOINTS}/{{id}}/replay": 200,
     }

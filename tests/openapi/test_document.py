@@ -18,7 +18,7 @@ OPERATIONS = [
     for item in document()["paths"].values()
     for operation in item.values()
 ]
-POSTS = {path: item["post"] for path, item in document()["paths"].items() if "post" in item}
+POSTS = {path: item["post"] for path, item in document()["paths"].items() if "post" in item and "{id}" not in path}
 # The interface promises that these don't grow (docs/interface.md).
 CLOSED = [
     ["success"],
@@ -80,7 +80,7 @@ def test_only_enumerations_that_never_grow_are_closed():
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_examples_are_valid(operation):
-    contents = [response["content"] for response in operation["responses"].values()]
+    contents = [response["content"] for response in operation["responses"].values() if "content" in response]
     contents += [operation["requestBody"]["content"]] if "requestBody" in operation else []
 
     for content in contents:

@@ -1,5 +1,6 @@
 """Deliveries: what a receiver gets, retries, disabling, replays and signatures (docs/interface.md, W2 to W23)."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -38,6 +39,7 @@ def test_a_booking_reaches_the_receiver_signed_as_standard_webhooks_defines(
     lead, booked = [request.verify(endpoint.secret) for request in receiver.requests]
     assert lead["type"] == "lead.created"
     assert set(booked) == {
+        "id",
         "type",
         "timestamp",
         "organization_id",
@@ -60,6 +62,7 @@ def test_the_webhook_id_is_the_events_id(
 
     ids = [str(event.pk) for event in Event.objects.of(organization).order_by("id")]
     assert [request.headers["webhook-id"] for request in receiver.requests] == ids
+    assert [json.loads(request.body)["id"] for request in receiver.requests] == ids
 
 
 def test_a_cancellation_contains_the_previous_outcome(api: ApiClient, endpoint: Endpoint, receiver: Receiver) -> None:

@@ -7,6 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import isoformat_z, now
+from organizations.defaults import both_scopes
 from organizations.models import Scope
 from organizations.services import issue_key
 from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name, get_organization
@@ -27,7 +28,7 @@ class Command(BaseServiceCommand):
             "--scope",
             action="append",
             choices=Scope.values,
-            help="What the key may do. Repeat the option for both scopes, which is the default.",
+            help=f"What the key may do. Repeat the option for several. {' and '.join(both_scopes())} by default.",
         )
         parser.add_argument(
             "--expires",
@@ -38,12 +39,12 @@ class Command(BaseServiceCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         name, expires_at = clean_name(options["name"]), parse_expiry(options["expires"])
-        scopes = [scope for scope in Scope.values if scope in (options["scope"] or Scope.values)]
+        scopes = [scope for scope in Scope.values if scope in (options["scope"] or both_scopes())]
         organization = get_organization(options["organization"])
         key, key_text = issue_key(organization=organization, name=name, scopes=scopes, expires_at=expires_at)
         self.stdout.write(key_text)
         until = f"until {isoformat_z(expires_at)}" if expires_at else "until it is revoked"
-        self.info(f"{key} can {' and '.join(scopes)} in {organization} {until}. The key is not shown again.")
+        self.info(f"{key} has the scopes {', '.join(scopes)} in {organization} {until}. The key is not shown again.")
 
 
 def parse_expiry(text: str | None) -> datetime | None:
