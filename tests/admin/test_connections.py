@@ -52,9 +52,21 @@ def test_a_key_is_shown_once_and_works(owner: Client, organization: Organization
 
 
 def test_a_key_has_the_chosen_scopes(owner: Client, organization: Organization):
-    issue_in_admin(owner, scopes=["read"])
+    issue_in_admin(owner, scopes=["read", "webhooks"])
 
-    assert ApiKey.objects.of(organization).get().scopes == ["read"]
+    assert ApiKey.objects.of(organization).get().scopes == ["read", "webhooks"]
+
+
+def test_the_list_of_endpoints_shows_which_key_made_one_until_it_is_deleted(owner: Client, organization: Organization):
+    api = ApiClient(issue_in_admin(owner, scopes=["webhooks"]))
+    path, url = "/api/external/webhook-endpoints", "https://hooks.example.com/zap"
+    id = api.post(path, {"url": url}).json()["data"]["id"]
+    pages = [owner.get(admin_url(Endpoint, *page)).content.decode() for page in (("changelist",), ("change", id))]
+    api.request("DELETE", f"{path}/{id}")
+    pages.append(owner.get(admin_url(Endpoint, "changelist")).content.decode())
+
+    name = str(ApiKey.objects.of(organization).get())
+    assert [(url in page, name in page) for page in pages] == [(True, True), (True, True), (False, False)]
 
 
 @pytest.mark.parametrize(("overlap", "old_works"), [("now", False), ("24h", True)])

@@ -95,7 +95,8 @@ def test_it_records_one_event_and_sends_one_mail(api, organization, other_organi
     assert Delivery.objects.of(organization).get().endpoint_id == endpoint.pk
     (body,) = bodies(organization, "appointment.rescheduled")
     assert [*body] == [
-        *("type", "timestamp", "organization_id", "request_id", "data", "previous", "attribution", "details", "actor")
+        *("id", "type", "timestamp", "organization_id", "request_id"),
+        *("data", "previous", "attribution", "details", "actor"),
     ]
     assert body["previous"] == {"schedule_time": SOON, "meeting_url": None, "external_reference": "ref-1"}
     assert body["details"] == {"rescheduled_by": "LEAD", "reason": "Is ill"}

@@ -120,7 +120,7 @@ INVALID_CHOICES = [
 INVALID_TEXTS = ["\x00", "a\x00", "\x00@example.com"]
 TIMESTAMP_SUFFIXES = ("_from", "_to")
 # Choices of which several can be given.
-CHOICE_PARAMETERS = ("call_category", "outcome_role", "status_role", "type")
+CHOICE_PARAMETERS = ("state", "call_category", "outcome_role", "status_role", "type")
 ID_PARAMETERS = ("lead_id", "status_id", "event_type_id", "appointment_id", "after")
 OTHER_INVALID_VALUES = {"id": INVALID_ID_LISTS, "has_outcome": INVALID_BOOLEANS, "phone": INVALID_PHONES}
 OTHER_INVALID_VALUES |= {"cursor": INVALID_CURSORS, "count": INVALID_BOOLEANS}
@@ -154,6 +154,8 @@ def invalid_values(parameter: QueryParameter) -> list[str]:
 def get_list(api: ApiClient, measurements: dict[str, str]) -> GetList:
     """Return a function that reads a list with a query string exactly as it is."""
 
+    api.post("/api/external/webhook-endpoints", {"url": "https://hooks.example.com/lists"})
+
     @cache
     def id_of(list_path: str) -> str:
         """Return the id of a row in the list."""
@@ -164,7 +166,7 @@ def get_list(api: ApiClient, measurements: dict[str, str]) -> GetList:
         count_inputs(measurements, "queries", 1)
         if "{id}" in path:
             path = path.replace("{id}", id_of(path.partition("/{id}")[0]))
-        return api.request("GET", f"{path}?{query}")
+        return api.request("GET", f"{path.replace('{topic}', 'lead.created')}?{query}")
 
     return get
 
