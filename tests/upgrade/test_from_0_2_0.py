@@ -34,7 +34,11 @@ ENCRYPTION_KEY = "dXBncmFkZS10ZXN0cy1vbmx5LW5vdC1hLXNlY3JldCE="
 API_KEY = ParsedApiKey(key_id="Upgrade02000", secret="OnlyForTestsOnlyForTestsOnlyFor0")
 SECRETS = ["whsec_" + character * 43 + "=" for character in "AE"]
 # Migrations that lock a table while they read it, and why that is harmless.
-SMALL_TABLES = {("statuses", "0005_retired"): "an organization has some twenty statuses"}
+SMALL_TABLES = {
+    ("statuses", "0005_retired"): "an organization has some twenty statuses",
+    ("organizations", "0019_webhooks_scope"): "an organization has at most 50 live keys",
+    ("webhooks", "0011_endpoints_by_api"): "an organization has some twenty endpoints",
+}
 # What a process of version 0.2.0 relies on while `migrate` of a newer one has run. The first column is the table.
 COLUMNS = """
 SELECT
@@ -185,9 +189,10 @@ def test_nothing_that_processes_of_the_old_version_use_is_gone_while_they_still_
     added = {name: after[name] for name in after.keys() - before.keys() if name[0] in old.tables}
     assert [name for name, column in added.items() if not column.is_nullable and column.default is None] == []
     assert old.rights - new.rights == set()
-    # New constraints concern new columns only, so what an old process writes meets them.
+    # New constraints concern new columns only, so what an old process writes meets them; an id is unique anyway.
     definitions = [definition for table, definition in new.constraints - old.constraints if table in old.tables]
-    assert [text for text in definitions if not any(column in text for _, column in added)] == []
+    others = [text for text in definitions if not any(column in text for _, column in added)]
+    assert [text for text in others if not text.endswith("(organization_id, id)")] == []
 
 
 def columns_by_name(database: Database) -> dict[tuple[str, str], Column]:
