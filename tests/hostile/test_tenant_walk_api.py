@@ -136,6 +136,8 @@ def test_a_query_parameter_finds_nothing_of_another_organization(own_api: ApiCli
     problems, ids = [], own_ids(own_api)
     for path, method, operation in operations():
         parameters = [parameter for parameter in operation.get("parameters", []) if parameter["in"] == "query"]
+        if parameters and "{id}" in path:  # the history of a row of the own organization
+            path = path.replace("{id}", own_api.get_data(path.partition("/{id}")[0])[0]["id"])
         for parameter in parameters:
             for value in values_of(other_data):
                 response = own_api.get(fill_path(path, ids), {parameter["name"]: value})
