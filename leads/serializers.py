@@ -15,6 +15,8 @@ from rest_framework import serializers
 
 from foundation.api import sql_serializers as sql
 from foundation.api.fields import (
+    BoundedListField,
+    ChoiceField,
     EmailField,
     InputSerializer,
     ObjectField,
@@ -206,7 +208,54 @@ class LeadStatusSerializer(sql.SQLSerializer):
     status = sql.NestedObject(StatusSerializer, help_text="Its status from now on.")
 
 
+class LeadUpsertSerializer(sql.SQLSerializer):
+    """The result of creating or completing a lead."""
+
+    component_name = "UpsertedLead"
+
+    id = sql.UUIDField(help_text="The lead's id.")
+    is_new = sql.BooleanField(help_text="Whether the request created the lead.")
+    changed = sql.StringListField(help_text="The given fields whose values the lead has only now.")
+    kept = sql.StringListField(help_text="The given fields of which the lead has another value, which it keeps.")
+
+
 # --- Input
+
+OVERWRITABLE = ["first_name", "last_name", "phone_e164", "setter_email", "source", "custom_fields"]
+
+
+class LeadUpsertInputSerializer(InputSerializer):
+    """A lead, found by its e-mail. Known values stay unless `overwrite` names their fields."""
+
+    email = EmailField(help_text="Finds or creates the lead.")
+    first_name = StringField(
+        required=False,
+        trim_whitespace=True,
+        help_text="First name. Defaults to the part of a new lead's e-mail before the @.",
+    )
+    last_name = StringField(required=False, trim_whitespace=True, help_text="Last name.")
+    phone_e164 = StringField(required=False, trim_whitespace=True, help_text="E.164.")
+    phone_country = StringField(
+        required=False,
+        trim_whitespace=True,
+        help_text="ISO 3166-1 alpha-2, in either letter case. Required with phone_e164.",
+    )
+    setter_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
+    source = StringField(  # type: ignore[assignment]  # DRF's fields have an attribute of this name
+        required=False, trim_whitespace=True, help_text="Where the lead comes from. Defaults to MANUAL for a new lead."
+    )
+    custom_fields = ObjectField(required=False, help_text="Values by the custom fields' keys.")
+    overwrite = BoundedListField(
+        child=ChoiceField(OVERWRITABLE),
+        required=False,
+        max_length=len(OVERWRITABLE),
+        help_text="The fields whose known values the request replaces.",
+    )
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the values with a `phone` in place of number and country."""
+        phone = parse_e164(values.pop("phone_e164", ""), values.pop("phone_country", ""))
+        return values | ({"phone": phone} if phone else {})
 
 
 class StatusUpdateInputSerializer(InputSerializer):

@@ -4,7 +4,9 @@ from leads.serializers import CustomFieldSerializer, ErasedLeadSerializer, LeadN
 from statuses.serializers import StatusEventSerializer
 from webhooks.topics import Topic
 
-CREATED = Topic("lead.created", LeadSerializer, "A lead was created by a booking, by an opt-in or by staff.")
+CREATED = Topic(
+    "lead.created", LeadSerializer, "A lead was created by a booking, by an opt-in, through the API or by staff."
+)
 STATUS_CHANGED = Topic(
     "lead.status_changed", LeadSerializer, "A lead's status changed, and maybe other fields with it.", is_change=True
 )

@@ -5,7 +5,7 @@ from django.urls import path
 from leads.views import CustomFieldViewSet, LeadViewSet, SourceViewSet
 
 urlpatterns = [
-    path("external/leads", LeadViewSet.as_view({"get": "list"}), name="leads"),
+    path("external/leads", LeadViewSet.as_view({"get": "list", "post": "create"}), name="leads"),
     path("external/leads/<str:id>", LeadViewSet.as_view({"get": "retrieve", "patch": "update"}), name="lead"),
     path("external/leads/<str:id>/status", LeadViewSet.as_view({"patch": "update_status"}), name="lead-status"),
     path(

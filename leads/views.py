@@ -28,10 +28,13 @@ from leads.serializers import (
     LeadStatusChangeSerializer,
     LeadStatusSerializer,
     LeadUpdateInputSerializer,
+    LeadUpsertInputSerializer,
+    LeadUpsertSerializer,
     SourceItemSerializer,
     StatusUpdateInputSerializer,
 )
 from leads.services import change_status, find_merged
+from leads.upserts import upsert_by_email
 from statuses.serializers import StatusSerializer
 
 
@@ -46,6 +49,25 @@ class LeadViewSet(ExternalViewSet):
     def list(self, request: Request) -> Response:
         """Return one page of the organization's leads, newest first."""
         return self.list_response(LeadListSerializer, LeadFilter, message="Leads retrieved")
+
+    @extend_schema(
+        summary="Create or complete a lead",
+        request=LeadUpsertInputSerializer,
+        responses={
+            200: ActionResponse(LeadUpsertSerializer, "Lead updated"),
+            201: ActionResponse(LeadUpsertSerializer, "Lead created"),
+        },
+    )
+    def create(self, request: Request) -> Response:
+        """Create the lead with this e-mail, or fill the empty fields of the one that has it. Safe to repeat.
+
+        Known values stay, unless `overwrite` names their fields.
+        """
+        data = self.validated(LeadUpsertInputSerializer)
+        result = upsert_by_email(organization=self.organization, actor=self.actor, **data)
+        if result.is_new:
+            return action_response("Lead created", result._asdict(), status=201)
+        return action_response("Lead updated", result._asdict())
 
     @extend_schema(summary="Get a lead", responses={200: DetailResponse(LeadSerializer, "Lead retrieved")})
     def retrieve(self, request: Request, id: str) -> Response:

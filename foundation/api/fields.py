@@ -153,6 +153,7 @@ class StringField(serializers.Field):
 
     default_error_messages = {
         "required": "is required",
+        "null": "must not be null",  # as an item of a list
         "type": "must be a string",
         "max_length": "must be at most {max_length} characters long",
     }

@@ -25,7 +25,7 @@ OPERATIONS = {
     "/api/external/opt-ins": {"get"},
     "/api/external/opt-ins/{id}": {"get"},
     "/api/external/statuses": {"get"},
-    "/api/external/leads": {"get"},
+    "/api/external/leads": {"get", "post"},
     "/api/external/leads/{id}": {"get", "patch"},
     "/api/external/leads/{id}/status": {"patch"},
     "/api/external/events": {"get"},

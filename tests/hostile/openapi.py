@@ -17,6 +17,7 @@ UPDATE_ENDPOINT = "PATCH /api/external/webhook-endpoints/{id}"
 REPLAY = "POST /api/external/webhook-endpoints/{id}/replay"
 UPDATES = (UPDATE_APPOINTMENT, UPDATE_LEAD, UPDATE_ENDPOINT)  # to these, no body is no change
 ENDPOINT = {"url": "https://hooks.example.com/zap", "topics": ["lead.created", "lead.updated"]}
+UPSERT_LEAD = "POST /api/external/leads"
 RESCHEDULE = "POST /api/external/appointments/reschedule"
 SUBMIT, SET_LEAD_STATUS = "POST /api/opt-in/submit", "PATCH /api/external/leads/{id}/status"
 QUESTION_ANSWERS = [
@@ -31,6 +32,8 @@ VALID_BODIES: dict[str, dict[str, Any]] = {
     UPDATE_APPOINTMENT: {"meeting_url": "https://meet.example/1", "custom_fields": {}},
     # Number and country are sent together.
     UPDATE_LEAD: {"first_name": "Ada", "phone_e164": None, "phone_country": None},
+    # The phone's country can be sent alone.
+    UPSERT_LEAD: {"email": "ada@example.com", "overwrite": ["first_name", "last_name"], "custom_fields": {}},
     SET_LEAD_STATUS: {"status_id": UNKNOWN_ID},
     CREATE_ENDPOINT: ENDPOINT,
     UPDATE_ENDPOINT: {"description": "Zap", **ENDPOINT},

@@ -200,9 +200,9 @@ def is_required(field: BodyField) -> bool:
 
 
 def can_be_cleared(field: BodyField) -> bool:
-    """Return False for an item of a list, and for a field of an update that must not be null."""
-    if field.path == "topics.1":
-        return False
+    """Return False for a field of an update that must not be null."""
+    if field.path.endswith(".1"):
+        return False  # an item of a list
     return field.operation not in UPDATES or "null" in field.schema["type"]
 
 

@@ -209,4 +209,5 @@ def test_the_bodies_of_these_tests_are_valid(own_api: ApiClient):
         ENDPOINTS: 201,
         **dict.fromkeys(WITHOUT_BODY, 200),
         f"{ENDPOINTS}/{{id}}/replay": 200,
+        "/api/external/leads": 200,
     }
