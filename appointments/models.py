@@ -279,6 +279,7 @@ class CallAnalysis(TenantModel):
 
     class Meta(TenantModel.Meta):
         verbose_name_plural = "call analyses"
+        indexes = [models.Index(fields=["organization", "call_analysis_call_id"], name="analysis_of_call")]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(ai_confidence_score__gte=0, ai_confidence_score__lte=1),

@@ -4,6 +4,10 @@ To add a field to the output, add one line to `AppointmentListSerializer` (lists
 `AppointmentDetailSerializer`. To accept a field, add one line to `BookingInputSerializer` and to `BookingData`.
 """
 
+from typing import Any
+
+from rest_framework import serializers
+
 from appointments.models import (
     MAX_DURATION_MINUTES,
     MIN_DURATION_MINUTES,
@@ -27,6 +31,7 @@ from foundation.api.fields import (
     EmailField,
     InputSerializer,
     IntegerField,
+    NumberField,
     ObjectField,
     StringField,
     UpdateInputSerializer,
@@ -375,3 +380,36 @@ class AppointmentUpdateInputSerializer(UpdateInputSerializer):
         required=False,
         help_text="New values by the custom fields' keys. null removes one; others stay.",
     )
+
+
+class CallMatchInputSerializer(InputSerializer):
+    """What is known of a call, to find its appointment."""
+
+    host_email = EmailField(help_text="The appointment's host, active or not.")
+    started_at = DateTimeField(help_text="When the call began; the nearest appointment within an hour is found.")
+    lead_email = EmailField(required=False, help_text="If given, only this lead's appointments are found.")
+    meeting_url = URLField(required=False, help_text="If given, only appointments with this URL are found.")
+
+
+class CallAnalysisInputSerializer(InputSerializer):
+    """The analysis of a call, and the appointment that it belongs to."""
+
+    ai_generated_title = StringField(trim_whitespace=True, help_text="The call's title.")
+    ai_rationale = StringField(
+        trim_whitespace=True, max_length=MAX_TEXT_LENGTH, help_text="Why this outcome is suggested."
+    )
+    ai_suggested_outcome = StringField(trim_whitespace=True, help_text="The name of the suggested outcome.")
+    ai_confidence_score = NumberField(min_value=0, max_value=1, help_text="From 0 to 1.")
+    appointment_id = UUIDField(
+        required=False, help_text="The appointment. Required unless external_reference or match is given."
+    )
+    external_reference = StringField(
+        required=False, help_text="A reference of the appointment. Used only without appointment_id."
+    )
+    match = CallMatchInputSerializer(required=False, help_text="Used only without the other two, and for a new call.")
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        if not values.keys() & {"appointment_id", "external_reference", "match"}:
+            problem = "is required unless external_reference or match is given"
+            raise serializers.ValidationError({"appointment_id": [problem]})
+        return values

@@ -22,5 +22,10 @@ urlpatterns = [
         AppointmentViewSet.as_view({"get": "list_outcome_changes"}),
         name="appointment-outcome-changes",
     ),
+    path(
+        "external/call-analyses/<str:call_analysis_call_id>",
+        AppointmentViewSet.as_view({"put": "update_analysis"}),
+        name="call-analysis",
+    ),
     path("external/event-types", EventTypeViewSet.as_view({"get": "list"}), name="event-types"),
 ]

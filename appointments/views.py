@@ -14,6 +14,8 @@ from appointments.serializers import (
     AppointmentUpdateInputSerializer,
     BookingInputSerializer,
     BookingSerializer,
+    CallAnalysisInputSerializer,
+    CallAnalysisSerializer,
     CancellationInputSerializer,
     CancellationSerializer,
     EventTypeItemSerializer,
@@ -28,8 +30,11 @@ from appointments.services import (
     cancel_or_remember,
     is_booked,
     patch_appointment,
+    put_analysis,
     reschedule_by_reference,
 )
+from foundation.api.exceptions import ValidationFailed
+from foundation.api.fields import MAX_NAME_LENGTH
 from foundation.api.openapi import (
     ERROR,
     IF_MATCH,
@@ -174,6 +179,33 @@ class AppointmentViewSet(ExternalViewSet):
         return self.list_response(
             OutcomeChangeSerializer, OutcomeChangeFilter, message="Outcome changes retrieved", parent_id=id
         )
+
+    @extend_schema(
+        summary="Store a call analysis",
+        request=CallAnalysisInputSerializer,
+        responses={
+            200: ActionResponse(CallAnalysisSerializer, "Call analysis updated"),
+            201: ActionResponse(CallAnalysisSerializer, "Call analysis created"),
+            404: OpenApiResponse(ERROR, "No appointment has the reference, or matches."),
+            409: OpenApiResponse(ERROR, "Several appointments match, or the appointment has another call's analysis."),
+        },
+    )
+    def update_analysis(self, request: Request, call_analysis_call_id: str) -> Response:
+        """Store the analysis of a call at its appointment, or replace the one that is stored. Safe to repeat.
+
+        The appointment is named by its id or a reference, or found by host and time.
+        """
+        call_id = self.parse_call_id(call_analysis_call_id)
+        data = self.validated(CallAnalysisInputSerializer)
+        analysis, is_new = put_analysis(organization=self.organization, actor=self.actor, call_id=call_id, **data)
+        if is_new:
+            return action_response("Call analysis created", analysis, status=201)
+        return action_response("Call analysis updated", analysis)
+
+    def parse_call_id(self, text: str) -> str:
+        if not (text.strip() and text.isprintable() and len(text) <= MAX_NAME_LENGTH):
+            raise ValidationFailed({"call_analysis_call_id": [f"must be 1 to {MAX_NAME_LENGTH} printable characters"]})
+        return text
 
 
 class EventTypeViewSet(ExternalViewSet):

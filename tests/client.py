@@ -34,6 +34,12 @@ class ApiClient:
     def patch(self, path: str, body: Any, **headers: str) -> Any:
         return self.request("PATCH", path, json.dumps(body), **headers)
 
+    def put(self, path: str, body: Any, **headers: str) -> Any:
+        return self.request("PUT", path, json.dumps(body), **headers)
+
+    def delete(self, path: str, body: Any = None, **headers: str) -> Any:
+        return self.request("DELETE", path, **headers)
+
     def request(
         self, method: str, path: str, body: str | bytes = b"", content_type: str = "application/json", **headers: str
     ) -> Any:

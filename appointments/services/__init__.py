@@ -1,5 +1,6 @@
 """The services of appointments: the only code that writes them, used by the API, the admin and the demo alike."""
 
+from appointments.services.analyses import put_analysis
 from appointments.services.booking import Booking, BookingData, book, is_booked
 from appointments.services.changes import (
     cancel_appointment,

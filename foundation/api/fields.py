@@ -253,6 +253,18 @@ class BooleanField(serializers.BooleanField):
         return data
 
 
+class NumberField(serializers.FloatField):
+    default_error_messages = {"required": "is required", "invalid": "must be a number from {min_value} to {max_value}"}
+
+    min_value: float
+    max_value: float
+
+    def to_internal_value(self, data: object) -> float:
+        if type(data) not in (int, float) or not self.min_value <= data <= self.max_value:  # type: ignore[operator]
+            self.fail("invalid", min_value=self.min_value, max_value=self.max_value)
+        return float(data)  # type: ignore[arg-type]
+
+
 class ChoiceField(StringField):
     default_error_messages = {"type": "must be one of: {choices}"}
 

@@ -162,6 +162,17 @@ IF_MATCH = OpenApiParameter(
 )
 
 
+PATH_PARAMETERS = [
+    OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="The id of the object."),
+    OpenApiParameter(
+        "call_analysis_call_id",
+        OpenApiTypes.STR,
+        OpenApiParameter.PATH,
+        description="The call's id on the analysis platform: up to 255 printable characters.",
+    ),
+]
+
+
 def list_parameters(filters: type[ListFilter]) -> list[OpenApiParameter]:
     page = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}
     limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
@@ -182,7 +193,7 @@ def query_parameter(name: str, schema: Schema, description: str) -> OpenApiParam
 
 
 class ApiSchema(AutoSchema):
-    """Knows the responses above, and that ids in paths are UUIDs."""
+    """Knows the responses and the parameters of paths above."""
 
     def get_tags(self) -> list[str]:
         """Return the group that the operation is listed under: the docstring of its viewset."""
@@ -198,8 +209,8 @@ class ApiSchema(AutoSchema):
         return dict(self.resolve_serializer(component, "response").ref)
 
     def get_override_parameters(self) -> list[Any]:
-        id = OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="The id of the object.")
-        return ([id] if "{id}" in self.path else []) + ([] if self.method == "GET" else [IDEMPOTENCY_KEY])
+        in_path = [parameter for parameter in PATH_PARAMETERS if f"{{{parameter.name}}}" in self.path]
+        return in_path + ([] if self.method == "GET" else [IDEMPOTENCY_KEY])
 
     def _get_response_for_code(self, serializer: Any, *args: object, **kwargs: object) -> Schema:
         if not isinstance(serializer, DetailResponse):

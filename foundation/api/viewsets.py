@@ -54,7 +54,7 @@ class ApiView(APIView):
     `request.auth` is what the authentication class returns: it knows the organization, the actor and the rate limit.
     """
 
-    http_method_names = ["get", "head", "post", "patch", "delete"]
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     usage: Usage | None = None
     is_interrupted = False
 

@@ -12,7 +12,7 @@ from django.urls import Resolver404, resolve
 from organizations.keys import parse_key
 from pipeline_backend.web.turns import STRANGERS, Sender, Turn
 
-BODY_METHODS = {"POST", "PATCH"}
+BODY_METHODS = {"POST", "PUT", "PATCH"}
 # Pages that only show something. Every other named route outside of the API may have a form.
 ROUTES_WITHOUT_BODY = {"healthz", "readyz", "local-inbox", "home", "index", "app_list", "autocomplete", "jsi18n"}
 

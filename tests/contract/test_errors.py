@@ -26,7 +26,7 @@ METHODS = {
     "/api/external/opt-ins": ["GET"],
     f"/api/external/opt-ins/{UNKNOWN_ID}": ["GET"],
     "/api/external/statuses": ["GET"],
-    "/api/external/leads": ["GET"],
+    "/api/external/leads": ["GET", "POST"],
     f"/api/external/leads/{UNKNOWN_ID}": ["GET", "PATCH"],
     f"/api/external/leads/{UNKNOWN_ID}/status": ["PATCH"],
     "/api/external/events": ["GET"],

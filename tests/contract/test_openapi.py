@@ -28,6 +28,7 @@ OPERATIONS = {
     "/api/external/leads": {"get", "post"},
     "/api/external/leads/{id}": {"get", "patch"},
     "/api/external/leads/{id}/status": {"patch"},
+    "/api/external/call-analyses/{call_analysis_call_id}": {"put"},
     "/api/external/events": {"get"},
     "/api/external/webhook-endpoints": {"get", "post"},
     "/api/external/webhook-endpoints/{id}": {"get", "patch", "delete"},

@@ -17,6 +17,7 @@ UPDATE_ENDPOINT = "PATCH /api/external/webhook-endpoints/{id}"
 REPLAY = "POST /api/external/webhook-endpoints/{id}/replay"
 UPDATES = (UPDATE_APPOINTMENT, UPDATE_LEAD, UPDATE_ENDPOINT)  # to these, no body is no change
 ENDPOINT = {"url": "https://hooks.example.com/zap", "topics": ["lead.created", "lead.updated"]}
+PUT_ANALYSIS = "PUT /api/external/call-analyses/{call_analysis_call_id}"
 UPSERT_LEAD = "POST /api/external/leads"
 RESCHEDULE = "POST /api/external/appointments/reschedule"
 SUBMIT, SET_LEAD_STATUS = "POST /api/opt-in/submit", "PATCH /api/external/leads/{id}/status"
@@ -34,6 +35,14 @@ VALID_BODIES: dict[str, dict[str, Any]] = {
     UPDATE_LEAD: {"first_name": "Ada", "phone_e164": None, "phone_country": None},
     # The phone's country can be sent alone.
     UPSERT_LEAD: {"email": "ada@example.com", "overwrite": ["first_name", "last_name"], "custom_fields": {}},
+    PUT_ANALYSIS: {
+        "ai_generated_title": "A good call",
+        "ai_rationale": "They asked for the contract.",
+        "ai_suggested_outcome": "Won",
+        "ai_confidence_score": 0.5,
+        "external_reference": "ref-0",
+        "match": {"host_email": "hana@acme.example", "started_at": "2027-01-05T10:00:00Z"},
+    },
     SET_LEAD_STATUS: {"status_id": UNKNOWN_ID},
     CREATE_ENDPOINT: ENDPOINT,
     UPDATE_ENDPOINT: {"description": "Zap", **ENDPOINT},
