@@ -6,7 +6,15 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import BooleanField, F, Func, Q, QuerySet
 
 from appointments.conditions import BOOKED_ROLES
-from appointments.models import Appointment, AppointmentQuerySet, CallCategory, EventType, Note, OutcomeChange
+from appointments.models import (
+    Appointment,
+    AppointmentQuerySet,
+    CallCategory,
+    DeletedNote,
+    EventType,
+    Note,
+    OutcomeChange,
+)
 from foundation.api.filters import (
     BooleanFilter,
     ChoiceFilter,
@@ -16,7 +24,7 @@ from foundation.api.filters import (
     ReferenceFilter,
     RelatedIdFilter,
 )
-from foundation.api.unfiltered import HistoryFilter, NamedListFilter
+from foundation.api.unfiltered import NamedListFilter, RelatedListFilter
 from foundation.db.names import by_name
 from leads.filters import LEAD_EVENTS, LeadIdFilter
 from organizations.filters import CountedListFilter, MemberEmailFilter
@@ -28,8 +36,10 @@ APPOINTMENT_EVENTS = SubjectFilter(
 )
 APPOINTMENT_EVENTS.add(Appointment, "pk")
 APPOINTMENT_EVENTS.add(Note, "appointment")
+APPOINTMENT_EVENTS.add(DeletedNote, "appointment")
 LEAD_EVENTS.add(Appointment, "lead")
 LEAD_EVENTS.add(Note, "appointment__lead")
+LEAD_EVENTS.add(DeletedNote, "appointment__lead")
 
 
 class HasOutcomeFilter(BooleanFilter):
@@ -84,12 +94,21 @@ class AppointmentFilter(CountedListFilter):
         fields = ()
 
 
-class OutcomeChangeFilter(HistoryFilter):
+class OutcomeChangeFilter(RelatedListFilter):
     def parent(self) -> RelatedIdFilter:
         return RelatedIdFilter("appointment", Appointment)
 
     class Meta:
         model = OutcomeChange
+        fields = ()
+
+
+class NoteFilter(RelatedListFilter):
+    def parent(self) -> RelatedIdFilter:
+        return RelatedIdFilter("appointment", Appointment)
+
+    class Meta:
+        model = Note
         fields = ()
 
 

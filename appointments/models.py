@@ -260,6 +260,7 @@ class Note(TenantModel, ActorFields):
     appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes", db_index=False)
     note = models.TextField(max_length=10_000)
     mention_users = models.ManyToManyField(Membership, blank=True, related_name="mentioned_in", verbose_name="mentions")
+    external_reference = models.CharField(max_length=255, null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
@@ -267,6 +268,15 @@ class Note(TenantModel, ActorFields):
 
     def __str__(self) -> str:
         return self.note[:80]
+
+
+class DeletedNote(TenantModel):
+    """The id of a deleted note, kept as in `leads.models.DeletedLeadNote`."""
+
+    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="deleted_notes")
+
+    def __str__(self) -> str:
+        return str(self.pk)
 
 
 class CallAnalysis(TenantModel):

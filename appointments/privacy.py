@@ -1,6 +1,14 @@
 """Erasing a lead: appointments are counted, so they stay, without personal data."""
 
-from appointments.models import Appointment, AppointmentChange, CallAnalysis, FormerReference, Note, OutcomeChange
+from appointments.models import (
+    Appointment,
+    AppointmentChange,
+    CallAnalysis,
+    DeletedNote,
+    FormerReference,
+    Note,
+    OutcomeChange,
+)
 from leads.privacy.rules import delete_rows, empty_rows
 from optins.models import UTM_FIELDS
 
@@ -19,4 +27,4 @@ empty_rows(
 )
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(OutcomeChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
-delete_rows(AppointmentChange, CallAnalysis, FormerReference, Note)
+delete_rows(AppointmentChange, CallAnalysis, DeletedNote, FormerReference, Note)

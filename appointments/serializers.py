@@ -26,6 +26,7 @@ from foundation.api import sql_serializers as sql
 from foundation.api.fields import (
     MAX_TEXT_LENGTH,
     BooleanField,
+    BoundedListField,
     ChoiceField,
     DateTimeField,
     EmailField,
@@ -39,7 +40,14 @@ from foundation.api.fields import (
     UUIDField,
 )
 from leads.models import CustomField
-from leads.serializers import STORED, LeadSummarySerializer, SourceSerializer, custom_fields
+from leads.serializers import (
+    STORED,
+    LeadNoteInputSerializer,
+    LeadNoteUpdateInputSerializer,
+    LeadSummarySerializer,
+    SourceSerializer,
+    custom_fields,
+)
 from optins.models import UTM_FIELDS, OptIn
 from optins.serializers import OptInListSerializer, UTMInputSerializer
 from organizations.models import Membership
@@ -186,14 +194,25 @@ class OutcomeChangeSerializer(StatusChangeSerializer):
     to = sql.NestedObject(OutcomeSerializer, "to_status", help_text="The outcome after.")
 
 
-class NoteEventSerializer(NoteSerializer):
+class NoteItemSerializer(NoteSerializer):
+    """A note about an appointment with its author."""
+
+    component_name = "NoteItem"
+
+    id = sql.UUIDField(help_text="The note's id.")
+    external_reference = sql.StringField(null=True, help_text="The source system's id of the note.")
+    author = sql.SameRowObject(ActorSerializer, help_text="Who wrote it.")
+    created_at = sql.DateTimeField(help_text="When it was written.")
+    appointment_id = sql.UUIDField(help_text="The appointment that it is about.")
+
+
+class NoteEventSerializer(NoteItemSerializer):
     """A note with its author and its appointment, as events have it."""
 
     component_name = "NoteDetail"
+    exclude = ("appointment_id",)
+    untracked = (*NoteItemSerializer.untracked, "external_reference", "author", "appointment")
 
-    id = sql.UUIDField(help_text="The note's id.")
-    author = sql.SameRowObject(ActorSerializer, help_text="Who wrote it.")
-    created_at = sql.DateTimeField(help_text="When it was written.")
     appointment = sql.NestedObject(AppointmentDetailSerializer, help_text="The appointment that it is about.")
 
 
@@ -245,6 +264,8 @@ class CancellationDetailsSerializer(sql.SQLSerializer):
 
 
 # --- Input
+
+MAX_MENTIONS = 20  # of a note: each gets an e-mail
 
 
 class BookingInputSerializer(InputSerializer):
@@ -413,3 +434,26 @@ class CallAnalysisInputSerializer(InputSerializer):
             problem = "is required unless external_reference or match is given"
             raise serializers.ValidationError({"appointment_id": [problem]})
         return values
+
+
+class NoteInputSerializer(LeadNoteInputSerializer):
+    """A note about an appointment."""
+
+    mention_emails = BoundedListField(
+        child=EmailField(),
+        required=False,
+        max_length=MAX_MENTIONS,
+        help_text="The active members whom the note mentions; they are notified.",
+    )
+
+
+class NoteUpdateInputSerializer(LeadNoteUpdateInputSerializer):
+    """Changes of a note about an appointment."""
+
+    mention_emails = BoundedListField(
+        child=EmailField(),
+        required=False,
+        allow_null=True,
+        max_length=MAX_MENTIONS,
+        help_text="The active members whom the note mentions from now on; those who are new are notified.",
+    )

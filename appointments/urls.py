@@ -23,6 +23,16 @@ urlpatterns = [
         name="appointment-outcome-changes",
     ),
     path(
+        "external/appointments/<str:id>/notes",
+        AppointmentViewSet.as_view({"get": "list_notes", "post": "create_note"}),
+        name="appointment-notes",
+    ),
+    path(
+        "external/appointments/<str:id>/notes/<str:note_id>",
+        AppointmentViewSet.as_view({"patch": "update_note", "delete": "delete_note"}),
+        name="appointment-note",
+    ),
+    path(
         "external/call-analyses/<str:call_analysis_call_id>",
         AppointmentViewSet.as_view({"put": "update_analysis"}),
         name="call-analysis",

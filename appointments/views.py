@@ -6,7 +6,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from appointments.filters import AppointmentFilter, EventTypeFilter, OutcomeChangeFilter
+from appointments.filters import AppointmentFilter, EventTypeFilter, NoteFilter, OutcomeChangeFilter
 from appointments.models import RememberedCancellation
 from appointments.serializers import (
     AppointmentDetailSerializer,
@@ -19,6 +19,9 @@ from appointments.serializers import (
     CancellationInputSerializer,
     CancellationSerializer,
     EventTypeItemSerializer,
+    NoteInputSerializer,
+    NoteItemSerializer,
+    NoteUpdateInputSerializer,
     OutcomeChangeSerializer,
     RememberedCancellationSerializer,
     ReschedulingInputSerializer,
@@ -28,10 +31,13 @@ from appointments.services import (
     book,
     cancel_by_reference,
     cancel_or_remember,
+    change_note,
+    delete_note,
     is_booked,
     patch_appointment,
     put_analysis,
     reschedule_by_reference,
+    write_note,
 )
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.fields import MAX_NAME_LENGTH
@@ -49,6 +55,7 @@ from foundation.api.openapi import (
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from foundation.db.timestamps import isoformat_z
+from leads.serializers import NoteDeletionSerializer
 
 APPOINTMENT = ("appointment", AppointmentDetailSerializer)
 
@@ -206,6 +213,67 @@ class AppointmentViewSet(ExternalViewSet):
         if not (text.strip() and text.isprintable() and len(text) <= MAX_NAME_LENGTH):
             raise ValidationFailed({"call_analysis_call_id": [f"must be 1 to {MAX_NAME_LENGTH} printable characters"]})
         return text
+
+    @extend_schema(
+        summary="List notes of an appointment",
+        parameters=list_parameters(NoteFilter),
+        responses={200: ListResponse(NoteItemSerializer, "Notes retrieved")},
+    )
+    def list_notes(self, request: Request, id: str) -> Response:
+        """Return one page of the appointment's notes, newest first."""
+        return self.list_response(NoteItemSerializer, NoteFilter, message="Notes retrieved", parent_id=id)
+
+    @extend_schema(
+        summary="Add a note to an appointment",
+        request=NoteInputSerializer,
+        responses={
+            200: ActionResponse(NoteItemSerializer, "Note already exists"),
+            201: ActionResponse(NoteItemSerializer, "Note created"),
+            409: OpenApiResponse(ERROR, "The reference belongs to a note with another text."),
+        },
+    )
+    def create_note(self, request: Request, id: str) -> Response:
+        """Add a note. A repeated reference, or without one a text that the appointment has, returns the note: 200."""
+        data = self.validated(NoteInputSerializer)
+        note, is_new = write_note(
+            organization=self.organization, actor=self.actor, appointment_id=self.parse_id(id), **data
+        )
+        if is_new:
+            return action_response("Note created", note, status=201)
+        return action_response("Note already exists", note)
+
+    @extend_schema(
+        summary="Change a note of an appointment",
+        request=NoteUpdateInputSerializer,
+        responses={
+            200: UpdateResponse(NoteItemSerializer, "Note updated"),
+            403: OpenApiResponse(ERROR, "Only the API key that wrote the note can change or delete it."),
+        },
+    )
+    def update_note(self, request: Request, id: str, note_id: str) -> Response:
+        """Change a note that the request's key wrote."""
+        changes = self.validated(NoteUpdateInputSerializer)
+        note = change_note(
+            organization=self.organization,
+            actor=self.actor,
+            appointment_id=self.parse_id(id),
+            note_id=self.parse_id(note_id),
+            changes=changes,
+        )
+        return action_response("Note updated", note)
+
+    @extend_schema(
+        summary="Delete a note of an appointment",
+        responses={
+            200: ActionResponse(NoteDeletionSerializer, "Note deleted"),
+            403: OpenApiResponse(ERROR, "Only the API key that wrote the note can change or delete it."),
+        },
+    )
+    def delete_note(self, request: Request, id: str, note_id: str) -> Response:
+        """Delete a note that the request's key wrote."""
+        appointment_id, own_id = self.parse_id(id), self.parse_id(note_id)
+        delete_note(organization=self.organization, actor=self.actor, appointment_id=appointment_id, note_id=own_id)
+        return action_response("Note deleted", {"id": own_id})
 
 
 class EventTypeViewSet(ExternalViewSet):

@@ -14,9 +14,18 @@ from foundation.api.filters import (
     RelatedIdFilter,
 )
 from foundation.api.sql_serializers import Tenant
-from foundation.api.unfiltered import HistoryFilter, NamedListFilter
+from foundation.api.unfiltered import NamedListFilter, RelatedListFilter
 from foundation.db.names import by_name
-from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadQuerySet, LeadStatusChange, Source
+from leads.models import (
+    CustomField,
+    DeletedLeadNote,
+    Lead,
+    LeadMerge,
+    LeadNote,
+    LeadQuerySet,
+    LeadStatusChange,
+    Source,
+)
 from leads.phones import parse_phone
 from leads.services import find_merged
 from organizations.filters import CountedListFilter, MemberEmailFilter
@@ -38,6 +47,7 @@ LEAD_EVENTS = SubjectFilter(
 )
 LEAD_EVENTS.add(Lead, "pk")
 LEAD_EVENTS.add(LeadNote, "lead")
+LEAD_EVENTS.add(DeletedLeadNote, "lead")
 LEAD_EVENTS.add(LeadMerge, "lead", column="previous_id")
 
 
@@ -82,12 +92,21 @@ class LeadFilter(CountedListFilter):
         return leads.with_email(self.organization.pk, email)
 
 
-class LeadStatusChangeFilter(HistoryFilter):
+class LeadStatusChangeFilter(RelatedListFilter):
     def parent(self) -> LeadIdFilter:
         return LeadIdFilter()
 
     class Meta:
         model = LeadStatusChange
+        fields = ()
+
+
+class LeadNoteFilter(RelatedListFilter):
+    def parent(self) -> LeadIdFilter:
+        return LeadIdFilter()
+
+    class Meta:
+        model = LeadNote
         fields = ()
 
 

@@ -189,6 +189,7 @@ class LeadChange(Change):
 class LeadNote(TenantModel, ActorFields):
     lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="notes", db_index=False)
     note = models.TextField(max_length=10_000)
+    external_reference = models.CharField(max_length=255, null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
@@ -196,6 +197,15 @@ class LeadNote(TenantModel, ActorFields):
 
     def __str__(self) -> str:
         return self.note[:80]
+
+
+class DeletedLeadNote(TenantModel):
+    """The id of a deleted note, so that its events are still found: by filters, and when the lead is erased."""
+
+    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="deleted_notes")
+
+    def __str__(self) -> str:
+        return str(self.pk)
 
 
 class LeadMerge(TenantModel, ActorFields):

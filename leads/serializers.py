@@ -15,6 +15,7 @@ from rest_framework import serializers
 
 from foundation.api import sql_serializers as sql
 from foundation.api.fields import (
+    MAX_TEXT_LENGTH,
     BoundedListField,
     ChoiceField,
     EmailField,
@@ -146,16 +147,27 @@ class LeadStatusChangeSerializer(StatusChangeSerializer):
     model = LeadStatusChange
 
 
-class LeadNoteSerializer(sql.SQLSerializer):
-    """A note about a lead with its author, as events have it."""
+class LeadNoteItemSerializer(sql.SQLSerializer):
+    """A note about a lead with its author."""
 
-    component_name = "LeadNoteDetail"
+    component_name = "LeadNoteItem"
     model = LeadNote
 
     id = sql.UUIDField(help_text="The note's id.")
     note = sql.StringField(help_text="The note's text.")
+    external_reference = sql.StringField(null=True, help_text="The source system's id of the note.")
     author = sql.SameRowObject(ActorSerializer, help_text="Who wrote it.")
     created_at = sql.DateTimeField(help_text="When it was written.")
+    lead_id = sql.UUIDField(help_text="The lead that it is about.")
+
+
+class LeadNoteSerializer(LeadNoteItemSerializer):
+    """A note about a lead with its author and the lead, as events have it."""
+
+    component_name = "LeadNoteDetail"
+    exclude = ("lead_id",)
+    untracked = (*LeadNoteItemSerializer.untracked, "external_reference", "author", "lead")
+
     lead = sql.NestedObject(LeadSerializer, help_text="The lead that it is about.")
 
 
@@ -217,6 +229,14 @@ class LeadUpsertSerializer(sql.SQLSerializer):
     is_new = sql.BooleanField(help_text="Whether the request created the lead.")
     changed = sql.StringListField(help_text="The given fields whose values the lead has only now.")
     kept = sql.StringListField(help_text="The given fields of which the lead has another value, which it keeps.")
+
+
+class NoteDeletionSerializer(sql.SQLSerializer):
+    """The result of deleting a note."""
+
+    component_name = "DeletedNote"
+
+    id = sql.UUIDField(help_text="The note's id.")
 
 
 # --- Input
@@ -294,3 +314,18 @@ class LeadUpdateInputSerializer(UpdateInputSerializer):
         if "phone_country" in values:
             raise serializers.ValidationError({"phone_country": ["must be sent together with phone_e164"]})
         return values
+
+
+class LeadNoteInputSerializer(InputSerializer):
+    """A note about a lead."""
+
+    note = StringField(max_length=MAX_TEXT_LENGTH, help_text="The note's text.")
+    external_reference = StringField(
+        required=False, help_text="The source system's id of the note. A request that repeats it adds nothing."
+    )
+
+
+class LeadNoteUpdateInputSerializer(UpdateInputSerializer):
+    """Changes of a note about a lead."""
+
+    note = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="The note's text.")

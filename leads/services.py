@@ -278,9 +278,18 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
 
 
 @transaction.atomic
-def add_note(*, organization: Organization, actor: Actor, lead: Lead, text: str, id: UUID) -> None:
+def add_note(
+    *,
+    organization: Organization,
+    actor: Actor,
+    lead: Lead,
+    text: str,
+    id: UUID,
+    external_reference: str | None = None,
+) -> None:
     """Store a note about a lead and record its event, unless a note with this id exists."""
-    note = LeadNote(id=id, organization=organization, lead=lead, note=text, **actor_columns(actor))
+    columns = {"lead": lead, "note": text, "external_reference": external_reference, **actor_columns(actor)}
+    note = LeadNote(id=id, organization=organization, **columns)
     if insert_all(note, on_conflict_do_nothing=True):
         record_event(topics.NOTE_CREATED, note, actor=actor)
 

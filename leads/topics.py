@@ -30,7 +30,13 @@ MERGED = Topic(
 NOTE_CREATED = Topic(
     "lead.note_created",
     LeadNoteSerializer,
-    "A note was added to a lead by staff. Notes of appointments are note.created.",
+    "A note was added to a lead, by staff or through the API. Notes of appointments are note.created.",
+)
+NOTE_UPDATED = Topic(
+    "lead.note_updated", LeadNoteSerializer, "The API key that wrote a lead's note changed its text.", is_change=True
+)
+NOTE_DELETED = Topic(
+    "lead.note_deleted", LeadNoteSerializer, "The API key that wrote a lead's note deleted it. `data` is as it was."
 )
 CUSTOM_FIELD_CREATED = Topic(
     "custom_field.created",

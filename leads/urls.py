@@ -13,6 +13,16 @@ urlpatterns = [
         LeadViewSet.as_view({"get": "list_status_changes"}),
         name="lead-status-changes",
     ),
+    path(
+        "external/leads/<str:id>/notes",
+        LeadViewSet.as_view({"get": "list_notes", "post": "create_note"}),
+        name="lead-notes",
+    ),
+    path(
+        "external/leads/<str:id>/notes/<str:note_id>",
+        LeadViewSet.as_view({"patch": "update_note", "delete": "delete_note"}),
+        name="lead-note",
+    ),
     path("external/sources", SourceViewSet.as_view({"get": "list"}), name="sources"),
     path("external/custom-fields", CustomFieldViewSet.as_view({"get": "list"}), name="custom-fields"),
 ]

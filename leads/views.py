@@ -3,12 +3,13 @@
 docs/interface.md, L15 to L18, L26 to L29 and L40 to L42.
 """
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from foundation.api.exceptions import ResourceNotFound
 from foundation.api.openapi import (
+    ERROR,
     IF_MATCH,
     ActionResponse,
     ChangedResponse,
@@ -19,17 +20,22 @@ from foundation.api.openapi import (
 )
 from foundation.api.responses import action_response, data_response
 from foundation.api.viewsets import ExternalViewSet
-from leads.filters import CustomFieldFilter, LeadFilter, LeadStatusChangeFilter, SourceFilter
+from leads.filters import CustomFieldFilter, LeadFilter, LeadNoteFilter, LeadStatusChangeFilter, SourceFilter
+from leads.notes import change_lead_note, delete_lead_note, write_lead_note
 from leads.patches import patch_lead
 from leads.serializers import (
     CustomFieldItemSerializer,
     LeadListSerializer,
+    LeadNoteInputSerializer,
+    LeadNoteItemSerializer,
+    LeadNoteUpdateInputSerializer,
     LeadSerializer,
     LeadStatusChangeSerializer,
     LeadStatusSerializer,
     LeadUpdateInputSerializer,
     LeadUpsertInputSerializer,
     LeadUpsertSerializer,
+    NoteDeletionSerializer,
     SourceItemSerializer,
     StatusUpdateInputSerializer,
 )
@@ -125,6 +131,67 @@ class LeadViewSet(ExternalViewSet):
         return self.list_response(
             LeadStatusChangeSerializer, LeadStatusChangeFilter, message="Status changes retrieved", parent_id=id
         )
+
+    @extend_schema(
+        summary="List notes of a lead",
+        parameters=list_parameters(LeadNoteFilter),
+        responses={200: ListResponse(LeadNoteItemSerializer, "Notes retrieved")},
+    )
+    def list_notes(self, request: Request, id: str) -> Response:
+        """Return one page of the lead's notes, newest first."""
+        return self.list_response(LeadNoteItemSerializer, LeadNoteFilter, message="Notes retrieved", parent_id=id)
+
+    @extend_schema(
+        summary="Add a note to a lead",
+        request=LeadNoteInputSerializer,
+        responses={
+            200: ActionResponse(LeadNoteItemSerializer, "Note already exists"),
+            201: ActionResponse(LeadNoteItemSerializer, "Note created"),
+            409: OpenApiResponse(ERROR, "The reference belongs to a note with another text."),
+        },
+    )
+    def create_note(self, request: Request, id: str) -> Response:
+        """Add a note. A repeated reference, or without one a text that the lead has, returns the note: 200."""
+        data = self.validated(LeadNoteInputSerializer)
+        note, is_new = write_lead_note(
+            organization=self.organization, actor=self.actor, lead_id=self.parse_id(id), **data
+        )
+        if is_new:
+            return action_response("Note created", note, status=201)
+        return action_response("Note already exists", note)
+
+    @extend_schema(
+        summary="Change a note of a lead",
+        request=LeadNoteUpdateInputSerializer,
+        responses={
+            200: UpdateResponse(LeadNoteItemSerializer, "Note updated"),
+            403: OpenApiResponse(ERROR, "Only the API key that wrote the note can change or delete it."),
+        },
+    )
+    def update_note(self, request: Request, id: str, note_id: str) -> Response:
+        """Change a note that the request's key wrote."""
+        changes = self.validated(LeadNoteUpdateInputSerializer)
+        note = change_lead_note(
+            organization=self.organization,
+            actor=self.actor,
+            lead_id=self.parse_id(id),
+            note_id=self.parse_id(note_id),
+            **changes,
+        )
+        return action_response("Note updated", note)
+
+    @extend_schema(
+        summary="Delete a note of a lead",
+        responses={
+            200: ActionResponse(NoteDeletionSerializer, "Note deleted"),
+            403: OpenApiResponse(ERROR, "Only the API key that wrote the note can change or delete it."),
+        },
+    )
+    def delete_note(self, request: Request, id: str, note_id: str) -> Response:
+        """Delete a note that the request's key wrote."""
+        lead_id, own_id = self.parse_id(id), self.parse_id(note_id)
+        delete_lead_note(organization=self.organization, actor=self.actor, lead_id=lead_id, note_id=own_id)
+        return action_response("Note deleted", {"id": own_id})
 
 
 class SourceViewSet(ExternalViewSet):

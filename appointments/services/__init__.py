@@ -14,6 +14,7 @@ from appointments.services.changes import (
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
 from appointments.services.leads import finish_next_step, refresh_touch_points, set_next_step
+from appointments.services.notes import change_note, delete_note, write_note
 from appointments.services.patches import patch_appointment
 from appointments.services.previews import Audience, preview
 from appointments.services.remembering import cancel_or_remember, prune_remembered_cancellations

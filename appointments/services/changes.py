@@ -331,8 +331,19 @@ def add_note(
     # The comparison makes canceling safe to repeat: the repeated request brings the same text.
     if not text or notes.exists():
         return None
+    return insert_note(appointment, text, actor, mentions)
+
+
+def insert_note(
+    appointment: Appointment,
+    text: str,
+    actor: Actor,
+    mentions: list[Membership] | None = None,
+    external_reference: str | None = None,
+) -> Note:
+    """Store a note, and notify the members whom it mentions."""
     columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
-    note: Note = Note.objects.create(note=text, **columns)
+    note: Note = Note.objects.create(note=text, external_reference=external_reference, **columns)
     if mentions:
         note.mention_users.set(mentions)
         notify_mentioned(note, mentions, actor)

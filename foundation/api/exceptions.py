@@ -44,6 +44,10 @@ class Conflict(DomainError):
     """The request contradicts the current state of the data."""
 
 
+class NotAllowed(DomainError):
+    """Another actor may do what was requested."""
+
+
 class PreconditionFailed(DomainError):
     """The object is no longer in the version that the client has seen; `data` is the object as it is now."""
 
@@ -81,6 +85,9 @@ class KeyReused(exceptions.APIException):
     default_detail = "Idempotency-Key was sent with another request; use a new key for a new request"
 
 
+STATUS_CODES = {NotAllowed: 403, ResourceNotFound: 404, Conflict: 409}
+
+
 def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     """Return the response to any exception: always JSON, and without internal details."""
     from rest_framework import views  # noqa: PLC0415  # loads our authentication, which needs this module
@@ -90,13 +97,12 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     if isinstance(error, ValidationFailed):
         first_message = next(iter(error.errors.values()))[0]
         return error_response(400, first_message, errors=error.errors)
-    if isinstance(error, ResourceNotFound):
-        return error_response(404, str(error))
     if isinstance(error, PreconditionFailed):
         return error_response(412, str(error), data=error.data)
     if isinstance(error, DomainError):
+        code = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 400)
         # Some are made for the admin, where messages end with a full stop.
-        return error_response(409 if isinstance(error, Conflict) else 400, str(error).removesuffix("."))
+        return error_response(code, str(error).removesuffix("."))
     if isinstance(error, RequestDataTooBig):
         return error_response(413, BodyTooLarge.default_detail)
     if isinstance(error, SuspiciousOperation):

@@ -164,6 +164,7 @@ IF_MATCH = OpenApiParameter(
 
 PATH_PARAMETERS = [
     OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="The id of the object."),
+    OpenApiParameter("note_id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="The id of the note."),
     OpenApiParameter(
         "call_analysis_call_id",
         OpenApiTypes.STR,

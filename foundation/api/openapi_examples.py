@@ -23,7 +23,7 @@ def example_of(schema: Schema, components: Schema) -> Any:
         return [*schema.get("examples", ()), *schema.get("enum", ())][0]
     if "properties" not in schema and "items" not in schema:
         return None  # the schema of a value that may be null
-    if schema["type"] == "array":
+    if "items" in schema:
         return [example_of(schema["items"], components)]
     return {name: example_of(schema["properties"][name], components) for name in schema["required"]}
 

@@ -1,4 +1,4 @@
-"""Lists without filters: look-ups, which are sorted by name, and histories (docs/interface.md, G46, L40 and A50)."""
+"""Lists without filters: look-ups, which are sorted by name, and the rows of one row, such as its changes."""
 
 from typing import ClassVar
 from uuid import UUID
@@ -22,8 +22,8 @@ class NamedListFilter(ListFilter):
         return ListQuery(self.all_rows(self.sort_key), "name", (COUNT, []), has_nulls=self.has_nulls)
 
 
-class HistoryFilter(ListFilter):
-    """Base class of the list of a row's changes, newest first. It has no filters; call `narrow_to` before `page`."""
+class RelatedListFilter(ListFilter):
+    """Base class of a list of what belongs to one row, newest first. Call `narrow_to` before `page`."""
 
     rows: QuerySet
 
@@ -31,7 +31,7 @@ class HistoryFilter(ListFilter):
         raise NotImplementedError
 
     def narrow_to(self, id: UUID) -> None:
-        """Leave the changes of one row. Raises ResourceNotFound if the organization doesn't have it."""
+        """Leave what belongs to this row. Raises ResourceNotFound if the organization doesn't have it."""
         parent = self.parent()
         known_id = parent.known_id(self.organization, id)
         if known_id is None:

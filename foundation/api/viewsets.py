@@ -39,7 +39,7 @@ from foundation.api.rate_limits import (
 )
 from foundation.api.responses import data_response
 from foundation.api.sql_serializers import SQLSerializer
-from foundation.api.unfiltered import HistoryFilter
+from foundation.api.unfiltered import RelatedListFilter
 
 RETURN_PREFERENCE = re.compile(r'\s*return\s*=\s*"?(\w+)"?\s*(?:;.*)?', re.IGNORECASE | re.ASCII)
 
@@ -170,7 +170,7 @@ class ExternalViewSet(ViewSetMixin, ApiView):
         parent_id: str = "",
         rows: QuerySet | None = None,
     ) -> Response:
-        """Return a page of the rows that the parameters select; with `parent_id`, of that row's history.
+        """Return a page of the rows that the parameters select; with `parent_id`, of those of that row.
 
         With a `PartialListFilter`, of the `rows`, which match it.
         """
@@ -182,7 +182,7 @@ class ExternalViewSet(ViewSetMixin, ApiView):
         errors = page_errors | filters.errors | errors
         if errors:
             raise ValidationFailed(errors)
-        if isinstance(filters, HistoryFilter):
+        if isinstance(filters, RelatedListFilter):
             filters.narrow_to(self.parse_id(parent_id))
         ids, pagination = filters.page(page)
         return data_response(message, serializer.get_many(self.organization, ids), pagination=pagination)

@@ -60,6 +60,8 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     body = {"external_reference": f"{word}-2", "if_unknown": "remember"}
     api.post("/api/external/appointments/cancel", body, idempotency_key=word)
     lead = Lead.objects.of(organization).get(email=email)
+    for path in (f"/api/external/appointments/{id}/notes", f"/api/external/leads/{lead.pk}/notes"):
+        api.delete(f"{path}/{api.post(path, {'note': word}).json()['data']['id']}")
     LeadNote.objects.create(organization=organization, lead=lead, note=f"{word} lead note")
     edit_appointment(
         organization=organization,

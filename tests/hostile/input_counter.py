@@ -25,7 +25,8 @@ def summary() -> str:
 class OperationClient:
     """Sends bodies to operations named "METHOD /path", and counts them.
 
-    `{id}` in a path is replaced by `lead_id`, `appointment_id` or the id of an endpoint that is made for this.
+    `{id}` in a path is replaced by `lead_id` or `appointment_id`, or by the id of an endpoint that is made for this, and
+    `{note_id}` by the id of a note that is added there.
     """
 
     def __init__(
@@ -34,12 +35,16 @@ class OperationClient:
         self.api, self.measurements, self.lead_id, self.appointment_id = api, measurements, lead_id, appointment_id
         endpoint = api.post("/api/external/webhook-endpoints", {"url": "https://hooks.example.com/operations"})
         self.endpoint_id = endpoint.json()["data"]["id"] if endpoint.status_code == 201 else ""
+        paths = [f"/api/external/leads/{lead_id}/notes", f"/api/external/appointments/{appointment_id}/notes"]
+        self.note_ids = [api.post(path, {"note": "A note"}).json()["data"]["id"] for path in paths]
 
     def send(self, operation: str, body: str | bytes, content_type: str = "application/json", **headers: str) -> Any:
         """Send a body exactly as it is, and return the response."""
         method, path = operation.split(" ")
         count_inputs(self.measurements, "bodies", 1)
-        id = self.appointment_id if "/appointments/" in path else self.lead_id
+        is_appointment = "/appointments/" in path
+        id = self.appointment_id if is_appointment else self.lead_id
         if "/webhook-endpoints/{id}" in path:
             id = self.endpoint_id
-        return self.api.request(method, path.replace("{id}", id), body, content_type, **headers)
+        path = path.replace("{id}", id).replace("{note_id}", self.note_ids[is_appointment])
+        return self.api.request(method, path, body, content_type, **headers)

@@ -18,6 +18,10 @@ REPLAY = "POST /api/external/webhook-endpoints/{id}/replay"
 UPDATES = (UPDATE_APPOINTMENT, UPDATE_LEAD, UPDATE_ENDPOINT)  # to these, no body is no change
 ENDPOINT = {"url": "https://hooks.example.com/zap", "topics": ["lead.created", "lead.updated"]}
 PUT_ANALYSIS = "PUT /api/external/call-analyses/{call_analysis_call_id}"
+ADD_NOTE, ADD_LEAD_NOTE = (f"POST /api/external/{kind}/{{id}}/notes" for kind in ("appointments", "leads"))
+CHANGE_NOTE, CHANGE_LEAD_NOTE = (
+    f"PATCH /api/external/{kind}/{{id}}/notes/{{note_id}}" for kind in ("appointments", "leads")
+)
 UPSERT_LEAD = "POST /api/external/leads"
 RESCHEDULE = "POST /api/external/appointments/reschedule"
 SUBMIT, SET_LEAD_STATUS = "POST /api/opt-in/submit", "PATCH /api/external/leads/{id}/status"
@@ -43,6 +47,10 @@ VALID_BODIES: dict[str, dict[str, Any]] = {
         "external_reference": "ref-0",
         "match": {"host_email": "hana@acme.example", "started_at": "2027-01-05T10:00:00Z"},
     },
+    ADD_NOTE: {"note": "Prefers mornings", "mention_emails": []},
+    ADD_LEAD_NOTE: {"note": "Prefers mornings"},
+    CHANGE_NOTE: {"note": "Prefers mornings", "mention_emails": []},
+    CHANGE_LEAD_NOTE: {"note": "Prefers mornings"},
     SET_LEAD_STATUS: {"status_id": UNKNOWN_ID},
     CREATE_ENDPOINT: ENDPOINT,
     UPDATE_ENDPOINT: {"description": "Zap", **ENDPOINT},
@@ -139,12 +147,12 @@ def body_fields() -> list[BodyField]:
 
 
 def query_parameters() -> list[QueryParameter]:
-    """Return every query parameter of every list."""
+    """Return every query parameter of every list without an id in its path; the others have no filters."""
     return [
         QueryParameter(name.split(" ")[1], parameter["name"], parameter["schema"])
         for name, operation in operations().items()
         for parameter in operation.get("parameters", [])
-        if parameter["in"] == "query"
+        if parameter["in"] == "query" and "{" not in name
     ]
 
 

@@ -19,8 +19,8 @@ from tests.hostile.openapi import (
     PUT_ANALYSIS,
     REPLAY,
     RESCHEDULE,
+    SET_LEAD_STATUS,
     UNKNOWN_ID,
-    UPDATES,
     VALID_BODIES,
     BodyField,
     body_fields,
@@ -207,7 +207,9 @@ def can_be_cleared(field: BodyField) -> bool:
     """Return False for a field of an update that must not be null."""
     if field.path.endswith(".1"):
         return False  # an item of a list
-    return field.operation not in UPDATES or "null" in field.schema["type"]
+    return (
+        not field.operation.startswith("PATCH") or field.operation == SET_LEAD_STATUS or "null" in field.schema["type"]
+    )
 
 
 FIELDS = body_fields()

@@ -96,7 +96,7 @@ def test_an_invalid_id_in_a_path_is_404(send, api, organization, operation):
     before = snapshot_of(organization)
 
     for id in INVALID_IDS:
-        response = send(operation.replace("{id}", id), f'{{"status_id": "{status_id}"}}'.encode())
+        response = send(operation.replace("{id}", id), f'{{"status_id": "{status_id}", "note": "x"}}'.encode())
 
         assert_error(response, 404, "Resource not found")
 

@@ -36,6 +36,7 @@ VALID_VALUES = {
     "custom_fields": {},
     "url": "https://hooks.example.com/walk",
     "since": SCHEDULE_TIME,
+    "note": "ours",
 }
 ENDPOINTS = "/api/external/webhook-endpoints"
 WITHOUT_BODY = {f"{ENDPOINTS}/{{id}}/rotate-secret", f"{ENDPOINTS}/{{id}}/test"}
@@ -101,6 +102,11 @@ def body_fields(operation: dict[str, Any]) -> dict[str, Any]:
     """Return the schemas of the fields of the operation's body."""
     content = operation.get("requestBody", {}).get("content", {})
     return dict(resolve(content["application/json"]["schema"])["properties"]) if content else {}
+
+
+def own_ids(api: ApiClient) -> dict[str, str]:
+    """Return the id of an appointment and of a lead, by the name in the path."""
+    return {kind: api.get_data(f"/api/external/{kind}")[0]["id"] for kind in ("appointments", "leads")}
 
 
 def test_every_url_is_in_the_openapi_document():
@@ -193,7 +199,7 @@ def test_the_bodies_of_these_tests_are_valid(own_api: ApiClient):
     bodies = {
         path: {name: VALID_VALUES[name] for name in body_fields(operation) if name in VALID_VALUES}
         for path, method, operation in operations()
-        if method == "post"
+        if method == "post" and "{" not in path
     }
 
     ids = own_ids(own_api)

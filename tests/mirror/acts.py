@@ -230,6 +230,17 @@ class Acts:
         path = f"/api/external/{type(row).__name__.lower()}s/{row.pk}"
         self.expect(self.api.patch(path, body, if_match="*"), 200)
 
+    def write_note(self) -> None:
+        """Add a note to an appointment and to a lead, change it, and sometimes delete it."""
+        for row in (self.appointment(), self.row(Lead)):
+            path = f"/api/external/{type(row).__name__.lower()}s/{row.pk}/notes"
+            response = self.api.post(path, {"note": self.word(), "external_reference": str(uuid7())})
+            self.expect(response, 201)
+            path = f"{path}/{response.json()['data']['id']}"
+            self.expect(self.api.patch(path, {"note": self.word()}), 200)
+            if self.chance(60):
+                self.expect(self.api.delete(path), 200)
+
     def json_value_of(self, entity: str) -> dict[str, Any]:
         """Return a new value, or none, for one of the custom fields, by its key."""
         if not CustomField.objects.of(self.organization).filter(entity=entity).exists():
@@ -477,6 +488,7 @@ WEIGHTS = {
     "set_lead_status": 8,
     "update_appointment": 6,
     "update_lead": 6,
+    "write_note": 4,
     "edit_lead_page": 3,
     "edit_appointment_page": 5,
     "set_back_to_booked": 2,

@@ -26,7 +26,7 @@ class Copy:
 
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Row]] = {name: {} for name in LISTS}
-        self.notes: dict[str, Row] = {}
+        self.notes: dict[str, dict[str, tuple[tuple[str, str], Row]]] = {}
         self.attributions: dict[str, Row] = {}
         self.named: dict[str, tuple[tuple[str, str], Row]] = {}
         self.erased: set[str] = set()
@@ -55,11 +55,11 @@ class Copy:
             self.erase(data["id"])
         elif event["type"] in NAMES:
             self.store_name(data | {"is_deleted": action == "deleted"}, (event["timestamp"], event["id"]))
-        elif action == "note_created":
+        elif action.startswith("note_"):
             self.store("leads", data["lead"])
         elif subject == "note":
             self.store("appointments", data["appointment"])
-            self.store_note(data)
+            self.store_note(data | {"is_deleted": action == "deleted"}, (event["timestamp"], event["id"]))
         elif subject != "webhook":
             self.store({"lead": "leads", "appointment": "appointments", "opt_in": "opt-ins"}[subject], data)
 
@@ -68,12 +68,11 @@ class Copy:
         if data["id"] not in self.named or self.named[data["id"]][0] < version:
             self.named[data["id"]] = version, data
 
-    def store_note(self, note: Row) -> None:
-        """Store an appointment's latest note, the one that the list shows."""
-        id = note["appointment"]["id"]
-        stored = self.notes.get(id)
-        if stored is None or (stored["created_at"], stored["id"]) < (note["created_at"], note["id"]):
-            self.notes[id] = note
+    def store_note(self, note: Row, version: tuple[str, str]) -> None:
+        """Store an appointment's note as its newest event has it."""
+        notes = self.notes.setdefault(note["appointment"]["id"], {})
+        if note["id"] not in notes or notes[note["id"]][0] < version:
+            notes[note["id"]] = version, note
 
     def present(self, value: Row | None) -> Row | None:
         """Return what an object refers to, with its present names."""
@@ -131,7 +130,8 @@ class Copy:
 
     def latest_note(self, appointment: Row) -> Row | None:
         """Return the latest note of an appointment as the list shows it."""
-        note = self.notes.get(appointment["id"])
+        notes = [note for _, note in self.notes.get(appointment["id"], {}).values() if not note["is_deleted"]]
+        note = max(notes, key=lambda note: (note["created_at"], note["id"]), default=None)
         users = [self.present(user) for user in note["mention_users"]] if note else []
         return note and {"note": note["note"], "mention_users": users}
 

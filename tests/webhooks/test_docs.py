@@ -105,6 +105,10 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     create_note(organization=organization, actor=SYSTEM, appointment=appointment, text="Try again", mentions=[host])
     edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, setter=host)
     add_note(organization=organization, actor=SYSTEM, lead=appointment.lead, text="Prefers mornings", id=uuid7())
+    for row in (f"appointments/{id}", f"leads/{appointment.lead_id}"):
+        note = api.post(f"/api/external/{row}/notes", {"note": "Call at noon"}).json()["data"]
+        api.patch(f"/api/external/{row}/notes/{note['id']}", {"note": "Call in the evening"})
+        api.delete(f"/api/external/{row}/notes/{note['id']}")
     api.cancel()
     request_erasure(
         organization=organization, actor=SYSTEM, lead_id=api.submit(email="eve@example.com").json()["data"]["lead_id"]

@@ -1,0 +1,110 @@
+"""The services of notes about appointments for the API (docs/interface.md, L34 to L38)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models.functions import Lower
+
+from appointments.models import Appointment, DeletedNote, Note
+from appointments.notifications import active_members, notify_mentioned
+from appointments.serializers import NoteEventSerializer, NoteItemSerializer
+from appointments.services.changes import get_for_update, insert_note, save_appointment
+from appointments.topics import NOTE_DELETED, NOTE_UPDATED
+from foundation.api.emails import email_key, spellings
+from foundation.api.exceptions import ResourceNotFound, ValidationFailed
+from foundation.api.sql_serializers import Json
+from foundation.db.retry import atomic_with_retry
+from leads.notes import find_own_note, find_repeated
+from organizations.actors import Actor
+from organizations.models import Membership, Organization
+from webhooks.events import record_event
+
+
+@atomic_with_retry
+def write_note(
+    *,
+    organization: Organization,
+    actor: Actor,
+    appointment_id: UUID,
+    note: str,
+    external_reference: str | None = None,
+    mention_emails: Sequence[str] = (),
+) -> tuple[Json | None, bool]:
+    """Store a note as `create_note` does, unless it repeats one; return its JSON, and whether it is new.
+
+    Raises ResourceNotFound, ValidationFailed for an e-mail of no active member, and Conflict as `find_repeated` does.
+    Locks the appointment.
+    """
+    appointment = lock_appointment(organization, appointment_id)
+    notes = Note.objects.of(organization).filter(appointment=appointment)
+    repeated = find_repeated(notes, note, external_reference)
+    if repeated:
+        return NoteItemSerializer.get(organization, repeated.pk), False
+    # After the look-up, so that a repetition succeeds even if a member has left since.
+    mentions = find_mentioned(organization, mention_emails)
+    row = insert_note(appointment, note, actor, mentions, external_reference)
+    save_appointment(appointment, appointment.outcome, actor, note=row)
+    return NoteItemSerializer.get(organization, row.pk), True
+
+
+@atomic_with_retry
+def change_note(
+    *, organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID, changes: Mapping[str, Any]
+) -> Json | None:
+    """Change text and mentions of a note, notify the members whom it mentions only now, and return its JSON.
+
+    Raises as `find_own_note` does, and ValidationFailed for an e-mail of no active member. Locks the appointment.
+    """
+    appointment, note = find_own(organization, actor, appointment_id, note_id)
+    before = NoteEventSerializer.get_text(organization, note.pk)
+    note.note = changes.get("note", note.note)
+    note.save(update_fields=["note"])
+    if "mention_emails" in changes:
+        mentions = find_mentioned(organization, changes["mention_emails"] or ())
+        known = {*note.mention_users.values_list("pk", flat=True)}
+        note.mention_users.set(mentions)
+        notify_mentioned(note, [member for member in mentions if member.pk not in known], actor)
+    if NoteEventSerializer.get_text(organization, note.pk) != before:
+        appointment.save_version()
+        record_event(NOTE_UPDATED, note, actor=actor, before=before)
+    return NoteItemSerializer.get(organization, note.pk)
+
+
+@atomic_with_retry
+def delete_note(*, organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID) -> None:
+    """Delete a note; raises as `find_own_note` does. Locks the appointment."""
+    appointment, note = find_own(organization, actor, appointment_id, note_id)
+    appointment.save_version()
+    record_event(NOTE_DELETED, note, actor=actor)
+    DeletedNote.objects.create(id=note.pk, organization=organization, appointment=appointment)
+    note.delete()
+
+
+def lock_appointment(organization: Organization, appointment_id: UUID) -> Appointment:
+    try:
+        return get_for_update(organization, appointment_id)
+    except Appointment.DoesNotExist:
+        raise ResourceNotFound from None
+
+
+def find_own(organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID) -> tuple[Appointment, Note]:
+    appointment = lock_appointment(organization, appointment_id)
+    note: Note = find_own_note(Note.objects.of(organization).filter(appointment=appointment), note_id, actor)
+    note.organization, note.appointment = organization, appointment
+    return appointment, note
+
+
+def find_mentioned(organization: Organization, emails: Sequence[str]) -> list[Membership]:
+    """Return the active members with these e-mails. Raises ValidationFailed for each e-mail of none."""
+    forms = [form for email in emails for form in spellings(email)]
+    rows = active_members(organization).alias(lowercase_email=Lower("user__email")).filter(lowercase_email__in=forms)
+    members = {email_key(member.user.email): member for member in rows}
+    errors = {
+        f"mention_emails.{place}": ["must belong to an active member of the organization"]
+        for place, email in enumerate(emails)
+        if email_key(email) not in members
+    }
+    if errors:
+        raise ValidationFailed(errors)
+    return list(members.values())

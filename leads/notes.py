@@ -1,0 +1,93 @@
+"""Notes about leads through the API, and what those about appointments have in common with them (L34 to L38)."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from uuid_utils.compat import uuid7
+
+from foundation.api.exceptions import Conflict, NotAllowed, ResourceNotFound
+from foundation.api.sql_serializers import Json
+from foundation.db.retry import atomic_with_retry
+from leads.models import DeletedLeadNote, Lead, LeadNote
+from leads.serializers import LeadNoteItemSerializer, LeadNoteSerializer
+from leads.services import add_note, lock_lead
+from leads.topics import NOTE_DELETED, NOTE_UPDATED
+from organizations.actors import Actor
+from organizations.models import Organization
+from webhooks.events import record_event
+
+
+@atomic_with_retry
+def write_lead_note(
+    *, organization: Organization, actor: Actor, lead_id: UUID, note: str, external_reference: str | None = None
+) -> tuple[Json | None, bool]:
+    """Add a note as `add_note` does, unless it repeats one; return its JSON, and whether it is new.
+
+    Raises ResourceNotFound, and Conflict as `find_repeated` does. Locks the lead.
+    """
+    lead = lock_known_lead(organization, lead_id)
+    repeated = find_repeated(LeadNote.objects.of(organization).filter(lead=lead), note, external_reference)
+    id = repeated.pk if repeated else uuid7()
+    if repeated is None:
+        reference = external_reference
+        add_note(organization=organization, actor=actor, lead=lead, text=note, id=id, external_reference=reference)
+    return LeadNoteItemSerializer.get(organization, id), repeated is None
+
+
+@atomic_with_retry
+def change_lead_note(
+    *, organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID, note: str | None = None
+) -> Json | None:
+    """Change the text of a note, and return its JSON. Raises as `find_own_note` does. Locks the lead."""
+    row = find_own_lead_note(organization, actor, lead_id, note_id)
+    before = LeadNoteSerializer.get_text(organization, row.pk)
+    row.note = note or row.note
+    row.save(update_fields=["note"])
+    record_event(NOTE_UPDATED, row, actor=actor, before=before)
+    return LeadNoteItemSerializer.get(organization, row.pk)
+
+
+@atomic_with_retry
+def delete_lead_note(*, organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID) -> None:
+    """Delete a note; raises as `find_own_note` does. Locks the lead."""
+    row = find_own_lead_note(organization, actor, lead_id, note_id)
+    record_event(NOTE_DELETED, row, actor=actor)
+    DeletedLeadNote.objects.create(id=row.pk, organization=organization, lead_id=row.lead_id)
+    row.delete()
+
+
+def lock_known_lead(organization: Organization, lead_id: UUID) -> Lead:
+    lead = lock_lead(organization, lead_id)
+    if lead is None:
+        raise ResourceNotFound
+    return lead
+
+
+def find_own_lead_note(organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID) -> LeadNote:
+    lead = lock_known_lead(organization, lead_id)
+    note: LeadNote = find_own_note(LeadNote.objects.of(organization).filter(lead=lead), note_id, actor)
+    note.organization = organization
+    return note
+
+
+def find_repeated(notes: QuerySet[Any], text: str, reference: str | None) -> Any | None:  # noqa: ANN401  # either model
+    """Return the note of a locked lead or appointment that a request repeats: with the same reference and text.
+
+    Without a reference any note with the text. Raises Conflict if the reference has another text.
+    """
+    known = notes.filter(external_reference=reference) if reference else notes
+    note = known.filter(note=text).first()
+    if note is None and reference and known.exists():
+        raise Conflict(f"external_reference {reference} already belongs to a note with another text")
+    return note
+
+
+def find_own_note(notes: QuerySet[Any], note_id: UUID, actor: Actor) -> Any:  # noqa: ANN401  # either model
+    """Return the note. Raises ResourceNotFound, and NotAllowed if the actor hasn't written it."""
+    note = notes.filter(pk=note_id).first()
+    if note is None:
+        raise ResourceNotFound
+    if (note.actor_kind, note.actor_id) != (actor.kind, actor.id):
+        raise NotAllowed("Only the API key that wrote the note can change or delete it")
+    return note
