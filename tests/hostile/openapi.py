@@ -15,7 +15,6 @@ UPDATE_APPOINTMENT, UPDATE_LEAD = "PATCH /api/external/appointments/{id}", "PATC
 CREATE_ENDPOINT = "POST /api/external/webhook-endpoints"
 UPDATE_ENDPOINT = "PATCH /api/external/webhook-endpoints/{id}"
 REPLAY = "POST /api/external/webhook-endpoints/{id}/replay"
-UPDATES = (UPDATE_APPOINTMENT, UPDATE_LEAD, UPDATE_ENDPOINT)  # to these, no body is no change
 ENDPOINT = {"url": "https://hooks.example.com/zap", "topics": ["lead.created", "lead.updated"]}
 PUT_ANALYSIS = "PUT /api/external/call-analyses/{call_analysis_call_id}"
 ADD_NOTE, ADD_LEAD_NOTE = (f"POST /api/external/{kind}/{{id}}/notes" for kind in ("appointments", "leads"))
@@ -47,9 +46,9 @@ VALID_BODIES: dict[str, dict[str, Any]] = {
         "external_reference": "ref-0",
         "match": {"host_email": "hana@acme.example", "started_at": "2027-01-05T10:00:00Z"},
     },
-    ADD_NOTE: {"note": "Prefers mornings", "mention_emails": []},
+    ADD_NOTE: {"note": "Prefers mornings", "mention_emails": ["hana@acme.example"] * 2},
     ADD_LEAD_NOTE: {"note": "Prefers mornings"},
-    CHANGE_NOTE: {"note": "Prefers mornings", "mention_emails": []},
+    CHANGE_NOTE: {"note": "Prefers mornings", "mention_emails": ["hana@acme.example"] * 2},
     CHANGE_LEAD_NOTE: {"note": "Prefers mornings"},
     SET_LEAD_STATUS: {"status_id": UNKNOWN_ID},
     CREATE_ENDPOINT: ENDPOINT,

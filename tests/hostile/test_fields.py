@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from organizations.models import Organization
+from organizations.models import Membership, Organization
 from tests.client import ApiClient
 from tests.contract.assertions import assert_invalid_fields, assert_unreadable_body
 from tests.factories import snapshot_of
@@ -229,7 +229,7 @@ each_field = pytest.mark.parametrize("field", FIELDS, ids=str)
 
 
 @pytest.fixture
-def operation_client(api: ApiClient, measurements: dict[str, str]) -> OperationClient:
+def operation_client(api: ApiClient, host: Membership, measurements: dict[str, str]) -> OperationClient:
     """Return a client for Acme, which has a lead and an appointment in the paths, and a booking to cancel."""
     appointment_id = api.book(external_reference="ref-0").json()["data"]["id"]
     lead_id = api.submit(email="grace@example.com").json()["data"]["lead_id"]

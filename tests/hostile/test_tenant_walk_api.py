@@ -104,11 +104,6 @@ def body_fields(operation: dict[str, Any]) -> dict[str, Any]:
     return dict(resolve(content["application/json"]["schema"])["properties"]) if content else {}
 
 
-def own_ids(api: ApiClient) -> dict[str, str]:
-    """Return the id of an appointment and of a lead, by the name in the path."""
-    return {kind: api.get_data(f"/api/external/{kind}")[0]["id"] for kind in ("appointments", "leads")}
-
-
 def test_every_url_is_in_the_openapi_document():
     routes = [route for route in API_ROUTES if route.name and route.name not in WITHOUT_KEY]
     documented = {path for path, _, _ in operations()}
