@@ -144,7 +144,8 @@ def find_references(lead: Lead) -> Set[str]:
     found: list[tuple[UUID, str | None]] = []
     if ImportRow.objects.of(lead.organization).filter(file_import__kind=ImportKind.APPOINTMENTS).exists():
         for model, ids in find_rows(lead).items():
-            if any(field.name == "external_reference" for field in model._meta.concrete_fields):
+            # Those of notes, which have no source, are in no file.
+            if {"source", "external_reference"} <= {field.name for field in model._meta.concrete_fields}:
                 rows = model._base_manager.filter(is_any_of("pk", ids))
                 found += rows.values_list("pk", "external_reference")
     return dict.fromkeys(str(value) for pair in sorted(found, key=str) for value in pair if value).keys()
