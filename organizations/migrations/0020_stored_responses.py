@@ -10,7 +10,7 @@ from organizations.migrations._row_level_security import enable_rls
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('organizations', '0018_saved_views'),
+        ('organizations', '0019_webhooks_scope'),
     ]
 
     operations = [

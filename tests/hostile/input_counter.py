@@ -25,7 +25,7 @@ def summary() -> str:
 class OperationClient:
     """Sends bodies to operations named "METHOD /path", and counts them.
 
-    `{id}` in a path is replaced by `lead_id` or `appointment_id`, or by the id of an endpoint that is made for this, and
+    `{id}` in a path is replaced by `lead_id` or `appointment_id`, or the id of an endpoint that is made for this, and
     `{note_id}` by the id of a note that is added there.
     """
 

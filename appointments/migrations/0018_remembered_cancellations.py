@@ -35,7 +35,7 @@ CHECK_CANCELLATION = """
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('appointments', '0016_own_duration'),
+        ('appointments', '0017_own_duration'),
         ('organizations', '0018_saved_views'),
     ]
 

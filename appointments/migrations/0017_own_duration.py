@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('appointments', '0014_event_type_filter'),
+        ('appointments', '0016_deleted_notes'),
     ]
 
     operations = [
