@@ -10,6 +10,7 @@ from accounts.invitation_views import unsubscribe_from_invitations
 from foundation.api.viewsets import UnknownRouteView
 from notifications.views import unsubscribe_from_notifications
 from pipeline_backend.web.error_handlers import handler400, handler403, handler404, handler500
+from pipeline_backend.web.guides import PATHS, GuideView, show_llms_txt
 from pipeline_backend.web.health import healthz, readyz
 from pipeline_backend.web.home import show_home
 from pipeline_backend.web.middleware import API_PATH
@@ -18,6 +19,7 @@ from pipeline_backend.web.openapi_views import SchemaView, SwaggerView
 api: list[URLPattern | URLResolver] = [
     path("schema", SchemaView.as_view(), name="schema"),
     path("docs", SwaggerView.as_view(), name="docs"),
+    *(path(f"docs/{name}", GuideView.as_view(), {"name": name}, name="guide") for name in PATHS),
     path("", include("appointments.urls")),
     path("", include("optins.urls")),
     path("", include("leads.urls")),
@@ -28,6 +30,7 @@ api: list[URLPattern | URLResolver] = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", show_home, name="home"),
+    path("llms.txt", show_llms_txt, name="llms"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("api/", include(api)),

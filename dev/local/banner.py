@@ -13,6 +13,7 @@ BANNER = """
   Pipeline Backend is running at {base_url}
 
   API docs      {base_url}/api/docs
+  Guides        {base_url}/api/docs/
   Admin         {admin_url}
                 {admin_email}  {admin_password}
   Organization  {organization_name}, {organization}

@@ -36,7 +36,8 @@ CSP_ADMIN = f"{CSP_SELF}; script-src 'self' 'unsafe-eval'; style-src 'self' 'uns
 CSP_DOCS = f"{CSP_SELF}; script-src 'self'; style-src 'self' 'unsafe-inline'"
 CSP_PAGE = f"{CSP_SELF}; style-src 'self'"
 
-POLICIES = {"/admin/": CSP_ADMIN, "/api/docs": CSP_DOCS, "/local/": CSP_PAGE, "/unsubscribe/": CSP_PAGE}
+POLICIES = {"/admin/": CSP_ADMIN, "/local/": CSP_PAGE, "/unsubscribe/": CSP_PAGE}
+POLICIES |= {"/api/docs/": CSP_PAGE, "/api/docs": CSP_DOCS}  # the guides, and Swagger UI
 OPEN_API_PATHS = {"/api/docs", "/api/schema"}  # the same for every client
 MIN_COMPRESSED_BYTES = 1000
 PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
@@ -112,7 +113,8 @@ def security_headers(get_response: Handler) -> Handler:
         if path.startswith("/admin/"):
             response.headers.setdefault("Cache-Control", "no-store")  # almost every page shows people's data
         response["X-Frame-Options"] = "DENY"  # newer releases of unfold set SAMEORIGIN on some pages
-        if API_PATH.match(path) and path not in OPEN_API_PATHS:
+        # The guides set how long caches keep them.
+        if API_PATH.match(path) and path not in OPEN_API_PATHS and "Cache-Control" not in response:
             response["Cache-Control"] = "no-store"
             # Shared caches know that responses depend on `Authorization`, but not that they depend on this header.
             patch_vary_headers(response, ["x-api-key"])

@@ -5,7 +5,9 @@ A block in a language, or a command, that is neither run nor named here with a r
 
 import json
 import re
+import urllib.parse
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,13 +20,14 @@ from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
 from dev.local import processes
+from tests.docs import guide
 from tests.docs.instance import SECONDS, Instance
 from tests.docs.pages import PAGES, ROOT, Block, blocks, split_commands
 
 NOT_RUN_LANGUAGES = {
     "http": "messages as they are sent",
     "ini": "excerpts of other programs' configuration",
-    "js": "there are no packages of Node here",
+    "js": "docs/api.md is run; docs/webhooks.md needs packages of Node",
     "json": "tests/webhooks/test_docs.py writes these",
     "php": "there is no PHP here",
     "ruby": "there is no Ruby here",
@@ -78,7 +81,7 @@ def test_every_block_is_in_a_language_that_is_run_or_listed() -> None:
 
 def commands_here(block: Block) -> list[str]:
     """Return the block's commands, without those that are run elsewhere or not at all."""
-    if (block.page, block.heading) in RUN_ELSEWHERE:
+    if (block.page, block.heading) in RUN_ELSEWHERE or block.page == guide.PAGE:
         return []
     return [command for command in split_commands(block.text) if not re.match("|".join(NOT_RUN), command)]
 
@@ -149,6 +152,47 @@ def comparable(text: str) -> str:
     return text.rstrip("\n")
 
 
+@pytest.mark.parametrize("language", guide.LANGUAGES)
+def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Instance, language: str, tmp_path: Path):
+    examples, tasks = guide.Examples(instance, language, tmp_path), set(guide.HEADINGS)
+    position = examples.get("events?after=latest")["last_event_id"]
+    (tmp_path / "last_event_id").write_text(position)
+
+    def run(heading: str) -> str:
+        tasks.discard(heading)
+        return examples.run(heading, LAST_EVENT_ID=position)
+
+    for heading in ("Before you start", "Catch up after an outage", "Mirror everything"):
+        run(heading)
+    for _ in range(2):
+        run("Book from a form")
+        assert examples.booking() == ("2027-03-01T15:00:00.000Z", "APPOINTMENT_BOOKED")
+    for _ in range(2):
+        run("Move a booking")
+        assert examples.booking() == ("2027-03-02T16:30:00.000Z", "APPOINTMENT_BOOKED")
+    run("Cancel a booking")
+    assert examples.booking() == ("2027-03-02T16:30:00.000Z", "CANCELED")
+    assert f"{language}@example.com" in run("Look up a caller")
+    assert "appointment.canceled" in run("Catch up after an outage")
+    assert f"{examples.reference}-moved" in run("Mirror everything") + examples.copy()
+    assert tasks == {guide.FORM}
+
+
+if guide.NODE:
+
+    def test_a_form_that_is_sent_twice_is_one_opt_in(instance: Instance, tmp_path: Path):
+        examples = guide.Examples(instance, "js", tmp_path)
+        examples.run("Before you start")
+
+        with examples.relay() as url:
+            reference = re.search(r'name="reference" value="(.+?)"', read(url))[1]
+            form = {"reference": reference, "first_name": "Grace", "email": "form@example.com"}
+            answers = [read(url, urllib.parse.urlencode(form).encode()) for _ in range(2)]
+
+        assert answers == ["Thank you."] * 2
+        assert examples.get(f"opt-ins?external_reference={reference}")["pagination"]["total"] == 1
+
+
 def test_what_make_run_prints_works_and_the_inbox_shows_its_webhooks_and_the_email(instance: Instance) -> None:
     text = re.sub(r"^(?!curl|\.venv| +-).*\n", "", instance.log.partition("is running at")[2], flags=re.MULTILINE)
     book, listing, doctor = split_commands(text)
@@ -172,9 +216,9 @@ def has_arrived(instance: Instance, appointment: str) -> bool:
     )
 
 
-def read(url: str) -> str:
+def read(url: str, form: bytes | None = None) -> str:
     """Return the content of a page, which has to answer with success."""
-    with urllib.request.urlopen(url, timeout=SECONDS) as response:
+    with urllib.request.urlopen(url, form, timeout=SECONDS) as response:
         return str(response.read().decode())
 
 
@@ -210,7 +254,9 @@ def command_options(name: str) -> set[str]:
 
 
 def test_the_python_samples_are_those_that_are_run_here() -> None:
-    assert [block.page for block in blocks("python")] == ["CONTRIBUTING.md", "docs/webhooks.md"]
+    pages = [block.page for block in blocks("python") if block.page != guide.PAGE]
+
+    assert pages == ["CONTRIBUTING.md", "docs/webhooks.md"]
 
 
 def sample(page: str, names: dict[str, Any]) -> dict[str, Any]:

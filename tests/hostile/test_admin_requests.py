@@ -195,8 +195,8 @@ def test_the_start_page_needs_no_database_and_runs_no_script():
 def test_the_start_page_links_to_pages_that_exist(db: None):
     links = re.findall('<a href="([^"]+)"', Client().get("/").content.decode())
 
-    assert links == ["/api/docs", "/api/schema", "/admin/", "/healthz"]
-    assert [Client().get(link).status_code for link in links] == [200, 200, 302, 200]
+    assert links == ["/api/docs/", "/api/docs", "/api/schema", "/admin/", "/healthz"]
+    assert [Client().get(link).status_code for link in links] == [200, 200, 200, 302, 200]
 
 
 def test_urls_outside_the_admin_and_the_api_respond(db: None):
@@ -207,6 +207,7 @@ def test_urls_outside_the_admin_and_the_api_respond(db: None):
         "/admin": (302, "/admin/"),
         "/favicon.ico": (302, "/static/staff/icon.svg"),
         "/healthz": (200, None),
+        "/llms.txt": (200, None),
         "/readyz": (200, None),
         "/unsubscribe/<str:token>": (404, None),
         "/unsubscribe/invitation/<str:token>": (404, None),

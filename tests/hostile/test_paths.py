@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.urls import get_resolver
 
+from pipeline_backend.web.guides import PATHS
 from tests.client import ApiClient
 from tests.contract.assertions import assert_error
 from tests.factories import snapshot_of
@@ -19,7 +20,7 @@ from tests.hostile.openapi import UNKNOWN_ID, operations
 SendRequest = Callable[..., Any]
 
 # A list and not a set: with parallel tests, each process must collect the same order.
-UNDOCUMENTED_OPERATIONS = ["GET /api/schema", "GET /api/docs"]
+UNDOCUMENTED_OPERATIONS = ["GET /api/schema", "GET /api/docs", *(f"GET /api/docs/{name}" for name in PATHS)]
 # All of these get the response of an unknown id, which is among them.
 INVALID_IDS = [
     "5",
@@ -162,13 +163,13 @@ def test_no_method_gets_html_or_a_server_error(send, operation):
     for method in METHODS:
         response = send(f"{method} {path}")
 
-        # The documentation page itself is the only HTML.
-        is_page = path == "/api/docs" and response.status_code == 200
+        # The documentation itself is the only HTML and Markdown.
+        is_page = path.startswith("/api/docs") and response.status_code == 200
         assert response.status_code < 500
         assert is_page or response.headers["Content-Type"] == "application/json", (method, path)
 
 
-@pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
+@pytest.mark.parametrize("path", ["/api/schema", "/api/docs", "/api/docs/", "/api/docs/api", "/api/docs/api.md"])
 def test_the_openapi_document_is_read_only(path):
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]:
         response = ApiClient(None).request(method, path, b"{}")

@@ -1,0 +1,119 @@
+"""The guides of docs/ as pages and as Markdown, and `/llms.txt`, which lists them (https://llmstxt.org)."""
+
+import re
+from functools import cache
+from itertools import pairwise
+from urllib.parse import urljoin
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import conditional_page, require_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from foundation.api.responses import JsonRenderer
+from pipeline_backend.settings.instance import ROOT
+from pipeline_backend.settings.rest_framework import REPOSITORY
+
+GUIDES = {
+    "api": "Book, move, cancel, look up and copy by copy and paste, and recipes for other programs",
+    "interface": "Every rule of the requests and responses, numbered",
+    "webhooks": "Receive signed events, and keep a copy of the data",
+    "booking": "What happens between the request and the webhook, for people who read the code",
+}
+# Below /api/docs/; the list of the guides has no name.
+PATHS = ["", *GUIDES, *(f"{name}.md" for name in GUIDES)]
+SUMMARY = "Stores leads, appointments, opt-ins and sales statuses, and delivers signed webhooks about every change."
+MAX_AGE_SECONDS = 300
+# The address in the guides, which each service replaces by its own.
+EXAMPLE_URL = "http://127.0.0.1:8000"
+
+parser = MarkdownIt("commonmark").enable("table")
+
+
+@cache
+def read_guide(name: str) -> str:
+    """Return the guide's Markdown with the address of this service and with links that work here."""
+    text = (ROOT / "docs" / f"{name}.md").read_text()
+    text = re.sub(r"\]\(([^():#]+)(?=[#)])", lambda match: f"]({find_target(match[1])}", text)
+    return text.replace(EXAMPLE_URL, settings.BASE_URL)
+
+
+def find_target(link: str) -> str:
+    """Return where a link to another file leads: a guide and the OpenAPI document are served, others are not."""
+    if link.removesuffix(".md") in GUIDES:
+        return link
+    return reverse("schema") if link == "openapi.json" else urljoin(f"{REPOSITORY}/blob/main/docs/", link)
+
+
+def read_title(name: str) -> str:
+    return read_guide(name).partition("\n")[0].removeprefix("# ")
+
+
+@cache
+def list_guides() -> str:
+    """Return the content of `/llms.txt`."""
+    base = settings.BASE_URL
+    guides = [f"- [{read_title(name)}]({base}/api/docs/{name}.md): {GUIDES[name]}" for name in GUIDES]
+    document = f"- [OpenAPI document]({base}/api/schema): Every operation, field and example, for generators and agents"
+    return "\n".join(["# Pipeline Backend", "", f"> {SUMMARY}", "", "## Guides", "", *guides, document, ""])
+
+
+@cache
+def render_guide(name: str) -> str:
+    """Return the guide as a page; without a name, the list of the guides."""
+    source = read_guide(name) if name else list_guides()
+    base = re.escape(f"{settings.BASE_URL}/api/docs/")
+    tokens = parser.parse(re.sub(rf"\]\((?:{base})?(\w+)\.md(?=[#)])", r"](\1", source))
+    values = {
+        "name": name,
+        "title": read_title(name) if name else "Guides",
+        "guides": {name: read_title(name) for name in GUIDES},
+        "headings": add_anchors(tokens) if name else {},
+        "content": parser.renderer.render(tokens, parser.options, {}),
+    }
+    return render_to_string("guide.html", values)
+
+
+def add_anchors(tokens: list[Token]) -> dict[str, str]:
+    """Name each heading as GitHub does, let the keyboard scroll tables; return the sections' anchors and titles."""
+    sections = {}
+    for token, content in pairwise(tokens):
+        if token.type == "heading_open":
+            anchor = re.sub(r"[^\w\- ]", "", content.content.lower()).replace(" ", "-")
+            token.attrs["id"] = anchor
+            sections |= {anchor: content.content} if token.tag == "h2" else {}
+        elif token.type == "table_open":
+            token.attrs["tabindex"] = 0
+    return sections
+
+
+public = method_decorator([cache_control(public=True, max_age=MAX_AGE_SECONDS), conditional_page])
+
+
+class GuideView(APIView):
+    """A guide as a page, or as Markdown below its name with `.md`. Needs no key."""
+
+    http_method_names = ["get", "head"]
+    authentication_classes = permission_classes = ()
+    renderer_classes = [JsonRenderer]  # of errors
+    schema = None
+
+    @public
+    def get(self, request: Request, name: str) -> HttpResponse:
+        if name.endswith(".md"):
+            return HttpResponse(read_guide(name.removesuffix(".md")), content_type="text/markdown; charset=utf-8")
+        return HttpResponse(render_guide(name))
+
+
+@require_safe
+@cache_control(public=True, max_age=MAX_AGE_SECONDS)
+@conditional_page
+def show_llms_txt(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(list_guides(), content_type="text/plain; charset=utf-8")

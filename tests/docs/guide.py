@@ -1,0 +1,118 @@
+"""The examples of docs/api.md in one language, run one task after the other."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dev.local import processes
+from tests.docs.instance import SECONDS, Instance
+from tests.docs.pages import blocks
+from tests.faults.stack import reserved_port
+
+PAGE = "docs/api.md"
+NODE = shutil.which("node")
+PROGRAMS = {"python": sys.executable, "js": NODE or ""}
+LANGUAGES = ["sh", "python", *(["js"] if NODE else [])]
+HEADINGS = {block.heading for block in blocks() if block.page == PAGE}
+FORM = "A form on your website"
+
+
+@dataclass
+class Examples:
+    instance: Instance
+    language: str
+    folder: Path
+
+    @property
+    def reference(self) -> str:
+        return f"form-{self.language}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**self.instance.environment, "PIPELINE_API_KEY": self.instance.demo["api_key"]}
+
+    def run(self, heading: str, **variables: str) -> str:
+        """Run the examples below a heading, with a reference and a lead of this language; return what they print."""
+        texts = [block.text for block in blocks(self.language) if (block.page, block.heading) == (PAGE, heading)]
+        texts = [text.replace("form-2041", self.reference).replace("grace@", f"{self.language}@") for text in texts]
+        if self.language == "sh":
+            return "".join(self.instance.paste(texts, **variables))
+        return "".join(self.run_file(self.write(self.instance.place(text))) for text in texts)
+
+    def write(self, text: str) -> str:
+        """Store the example in a file with the name in its first line, and return the name."""
+        name = text.split()[1]
+        (self.folder / name).write_text(text)
+        return name
+
+    def run_file(self, name: str) -> str:
+        command = [PROGRAMS[self.language], name]
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def get(self, path: str) -> dict[str, Any]:
+        """Return the response of the API."""
+        request = urllib.request.Request(
+            f"{self.instance.url}/api/external/{path}", headers={"x-api-key": self.instance.demo["api_key"]}
+        )
+        with urllib.request.urlopen(request, timeout=SECONDS) as response:
+            return dict(json.load(response))
+
+    def booking(self) -> tuple[str, str]:
+        """Return the time of the only appointment with the reference, and the role of its outcome."""
+        [row] = self.get(f"appointments?external_reference={self.reference}")["data"]
+        return row["schedule_time"], row["outcome"]["role"]
+
+    def copy(self) -> str:
+        """Return the copy that the examples have kept, if any; it has to have the newest appointments."""
+        file = self.folder / "copy.json"
+        if not file.exists():
+            return ""
+        rows = json.loads(file.read_text())["rows"]
+        newest = self.get("appointments?ordering=-updated_at&limit=100")["data"]
+        assert {row["id"]: row["updated_at"] for row in newest} == {
+            row["id"]: rows.get(row["id"], {}).get("updated_at") for row in newest
+        }
+        return file.read_text()
+
+    @contextmanager
+    def relay(self) -> Iterator[str]:
+        """Run the program behind the form; yield its address."""
+        [block] = [block for block in blocks("js") if (block.page, block.heading) == (PAGE, FORM)]
+        port = reserved_port()
+        with (self.folder / "relay.log").open("wb") as log:
+            process = subprocess.Popen(
+                [PROGRAMS["js"], self.write(block.text)],
+                cwd=self.folder,
+                env={**self.environment, "PORT": str(port)},
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            assert processes.wait_until(lambda: is_open(port) or process.poll() is not None, SECONDS)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            process.terminate()
+            process.wait(SECONDS)
+
+
+def is_open(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
