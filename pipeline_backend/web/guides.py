@@ -83,7 +83,7 @@ def render_guide(name: str) -> str:
 
 def add_anchors(tokens: list[Token]) -> dict[str, str]:
     """Name each heading as GitHub does, let the keyboard scroll tables; return the sections' anchors and titles."""
-    sections = {}
+    sections: dict[str, str] = {}
     for token, content in pairwise(tokens):
         if token.type == "heading_open":
             anchor = re.sub(r"[^\w\- ]", "", content.content.lower()).replace(" ", "-")

@@ -70,3 +70,11 @@ def test_another_name_is_an_unknown_path(path: str, api: ApiClient):
     assert (response.status_code, response.headers["Content-Type"]) == (404, "application/json")
     assert response.headers["Cache-Control"] == "no-store"
     assert ApiClient(None).get(path).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/api/docs/api", "/api/docs/api.md"])
+def test_the_examples_have_the_address_of_this_service(path: str):
+    text = Client().get(path).content.decode()
+
+    assert f"{settings.BASE_URL}/api/external/appointments" in text
+    assert "127.0.0.1" not in text

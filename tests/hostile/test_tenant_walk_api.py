@@ -20,7 +20,7 @@ from tests.hostile.routes import API_ROUTES, Route
 from tests.hostile.tenants import TenantData, cross_tenant_references, rolled_back
 
 METHODS = ("get", "post", "patch", "put", "delete")
-WITHOUT_KEY = {"schema", "docs"}
+WITHOUT_KEY = {"schema", "docs", "guide"}
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 # A valid value for each required field of a body.
 VALID_VALUES = {
