@@ -22,7 +22,7 @@ from pipeline_backend.settings.instance import ROOT
 from pipeline_backend.settings.rest_framework import REPOSITORY
 
 GUIDES = {
-    "api": "Book, move, cancel, look up and copy by copy and paste, and recipes for other programs",
+    "api": "Requests to copy and paste: book, move, cancel, look up, copy all data; recipes for other programs",
     "interface": "Every rule of the requests and responses, numbered",
     "webhooks": "Receive signed events, and keep a copy of the data",
     "booking": "What happens between the request and the webhook, for people who read the code",

@@ -80,7 +80,7 @@ def test_the_build_collects_static_files_and_leaves_out_what_the_image_does_not_
     files = {path.name for path in (image.folder / "app").iterdir()}
 
     assert any(name.startswith("admin") and name.endswith(".css") for name in static)
-    assert {"manage.py", "CHANGELOG.md", "requirements.txt"} <= files
+    assert {"manage.py", "CHANGELOG.md", "docs", "requirements.txt"} <= files
     assert not files & {".git", ".venv", ".data", ".env", "tests"}
 
 
