@@ -2,7 +2,8 @@
 
 1. A crash never leaves the work without its response, or the response without the work: one transaction stores both.
 2. Of two requests with the same key at the same time, one is refused: a lock that lasts as long as the transaction.
-3. Neither the key nor the request is stored, only hashes of them; erasing a lead empties responses that name it.
+3. Neither the key nor the request is stored, only hashes of them, and no signing secret. Erasing a lead empties
+   responses that name it.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import reduce
 from operator import or_
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -57,7 +59,7 @@ def respond_once(
             request_hash=request_hash,
             status_code=response.status_code,
             headers={name: response[name] for name in HEADERS if name in response},
-            body=JsonRenderer().render(response.data).decode(),
+            body=JsonRenderer().render(without_secret(response.data)).decode(),
         )
         columns = ["created_at", "request_hash", "status_code", "headers", "body"]
         # The conflict is with an expired row.
@@ -65,6 +67,12 @@ def respond_once(
             [new], update_conflicts=True, unique_fields=["organization", "key_hash"], update_fields=columns
         )
     return response
+
+
+def without_secret(data: Any) -> Any:  # noqa: ANN401  # any JSON value
+    """Return a response's data with null for a signing secret, which is stored encrypted only."""
+    shown = data.get("data") if isinstance(data, dict) else None
+    return data | {"data": shown | {"secret": None}} if isinstance(shown, dict) and "secret" in shown else data
 
 
 def replay(stored: StoredResponse, request_hash: bytes) -> Response:

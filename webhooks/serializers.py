@@ -98,13 +98,17 @@ class CreatedEndpointSerializer(EndpointSerializer):
 
     component_name = "CreatedWebhookEndpoint"
 
-    secret = sql.StringField(help_text="Verifies signatures; begins with whsec_.")
+    secret = sql.StringField(
+        null=True, help_text="Verifies signatures; begins with whsec_. Null in a repeat by Idempotency-Key."
+    )
 
 
 class RotatedSecretSerializer(sql.SQLSerializer):
     """A new signing secret, which is shown only once."""
 
-    secret = sql.StringField(help_text="Verifies signatures; begins with whsec_.")
+    secret = sql.StringField(
+        null=True, help_text="Verifies signatures; begins with whsec_. Null in a repeat by Idempotency-Key."
+    )
     previous_secret_until = sql.DateTimeField(help_text="Until then the previous secret signs, too.")
 
 

@@ -240,3 +240,16 @@ def test_a_commit_that_fails_once_is_tried_again(api, organization, monkeypatch)
 
     assert api.post(BOOK, booking_payload(), idempotency_key="key-1").status_code == 201
     assert Appointment.objects.of(organization).count() == 1
+
+
+def test_a_repeat_rotates_no_secret_again_and_does_not_show_it(api):
+    """docs/interface.md, G60: the signing secret is in no stored response."""
+    path, body = "/api/external/webhook-endpoints", {"url": "https://hooks.example.com/in"}
+    created = api.post(path, body, idempotency_key="key-1").json()["data"]
+    rotate = f"{path}/{created['id']}/rotate-secret"
+    rotated = api.post(rotate, {}, idempotency_key="key-2").json()["data"]
+
+    again = [api.post(path, body, idempotency_key="key-1"), api.post(rotate, {}, idempotency_key="key-2")]
+
+    assert [response.json()["data"] for response in again] == [created | {"secret": None}, rotated | {"secret": None}]
+    assert not StoredResponse.unscoped.filter(body__contains="whsec_").exists()
