@@ -170,7 +170,6 @@ def finish(erasure: Erasure) -> None:
     forget_views(lead)
     cancel_unread_imports(organization)
     rows = find_rows(lead, lock=True)
-    erase_responses(organization=organization, ids=rows[Lead])
     total = Counter(
         {str(model._meta.verbose_name_plural): len(ids) for model, ids in rows.items() if model is not Lead}
     )
@@ -193,12 +192,13 @@ def finish(erasure: Erasure) -> None:
 
 
 def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID], turn: Turn | None = None) -> Counter[str]:
-    """Erase the events, notifications and history entries about these rows; return how many of the first two.
+    """Erase the events, notifications, history entries and stored responses about these rows; count the first two.
 
     No foreign key leads to them. Each batch is a transaction; without a turn, may run in the caller's. Stops when the
     turn is over, and raises Overtaken if it is lost.
     """
     organization, subject_ids = lead.organization, list(ids)
+    erase_responses(organization=organization, ids=subject_ids)
     about: dict[str, Any] = {"organization": organization, "subject_ids": subject_ids, "limit": BATCH}
     steps: dict[str, Callable[[], int]] = {
         "events": partial(replace_events, **about, topic=ERASED, subject=lead),

@@ -1,3 +1,5 @@
+import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
 import django.db.models.deletion
 import django.db.models.manager
 import foundation.db.timestamps
@@ -24,13 +26,14 @@ class Migration(migrations.Migration):
                 ('status_code', models.PositiveSmallIntegerField(editable=False)),
                 ('headers', models.JSONField(editable=False)),
                 ('body', models.TextField(editable=False, null=True)),
+                ('ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), editable=False, size=None)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
                 'abstract': False,
                 'base_manager_name': 'unscoped',
                 'default_manager_name': 'unscoped',
-                'indexes': [models.Index(fields=['organization', 'created_at'], name='response_oldest')],
+                'indexes': [models.Index(fields=['organization', 'created_at'], name='response_oldest'), django.contrib.postgres.indexes.GinIndex(fields=['ids'], name='response_ids')],
                 'constraints': [models.UniqueConstraint(fields=('organization', 'key_hash'), name='one_response_per_key')],
             },
             managers=[

@@ -1,6 +1,7 @@
 """Organizations, their API keys, and the number of their rows."""
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import UniqueConstraint
@@ -103,10 +104,14 @@ class StoredResponse(TenantModel):
     status_code = models.PositiveSmallIntegerField(editable=False)
     headers = models.JSONField(editable=False)
     body = models.TextField(null=True, editable=False)
+    ids = ArrayField(models.UUIDField(), editable=False)  # of the rows that the body names
 
     class Meta(TenantModel.Meta):
         constraints = [UniqueConstraint(fields=["organization", "key_hash"], name="one_response_per_key")]
-        indexes = [models.Index(fields=["organization", "created_at"], name="response_oldest")]
+        indexes = [
+            models.Index(fields=["organization", "created_at"], name="response_oldest"),
+            GinIndex(fields=["ids"], name="response_ids"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.status_code} at {self.created_at}"

@@ -163,6 +163,7 @@ def test_each_api_key_and_organization_has_its_own(api, organization, other_orga
 
     assert [REPLAYED in response.headers for response in others] == [False, False]
     assert OptIn.objects.of(organization).count() == 2
+    assert not StoredResponse.objects.of(organization).filter(body__contains="Ada").exists()
 
 
 @pytest.mark.parametrize("age", [DAY + timedelta(minutes=1), DAY - timedelta(minutes=1)])
@@ -182,6 +183,8 @@ def test_erasing_a_lead_empties_the_responses_that_name_it_and_keeps_the_key(api
     """docs/interface.md, G60"""
     lead_id = submit(api, email="ada@example.com").json()["data"]["lead_id"]
     submit(api, key="key-2", email="b@example.com")
+    id = api.book(lead_email="ada@example.com").json()["data"]["id"]
+    api.post(f"{BOOK}/{id}/notes", {"note": "Ada is ill"}, idempotency_key="key-3")
     request_erasure(organization=organization, actor=owner_actor(organization), lead_id=lead_id)
 
     erased, other = submit(api, email="ada@example.com"), submit(api, key="key-2", email="b@example.com")
