@@ -122,7 +122,8 @@ class AppointmentImporter(Importer):
         """Set the appointment that the row changes: the one with the ID, else with the reference, now or formerly."""
         id, reference = plan.values.get("id"), plan.values.get("external_reference")
         found = [row for row in known if reference and reference == row.external_reference]
-        found += [row for row in known if reference and former.get(reference) == row.pk]
+        # Without a present one if its lead was erased during the wait for the lock.
+        found += [row for row in known if row.external_reference and former.get(reference or "") == row.pk]
         # A provider may use the same reference as a manual booking.
         found.sort(key=lambda row: row.source != AppointmentSource.MANUAL)
         found = [row for row in known if row.pk == id] or found

@@ -178,7 +178,8 @@ def find_for_update(organization: Organization, reference: str, verb: str) -> Ap
     """
     appointments = Appointment.objects.of(organization).with_reference(reference)
     appointment: Appointment | None = appointments.filter(source=AppointmentSource.MANUAL).for_update().first()
-    if appointment is None:
+    # Without its reference if its lead was erased during the wait for the lock.
+    if appointment is None or appointment.external_reference is None:
         other = appointments.exclude(source=AppointmentSource.MANUAL).first()
         if other is None:
             raise ResourceNotFound(f"No appointment found for external_reference {reference}")

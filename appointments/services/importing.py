@@ -38,8 +38,13 @@ def import_appointment(
     one, because providers send their own invitations. Raises ValidationFailed as `book` does, and if no status is the
     default for `outcome`. Locks the appointment, then its lead.
     """
-    booking = find_or_book(organization, actor, AppointmentSource(provider), data, invites=False)
+    source = AppointmentSource(provider)
+    booking = find_or_book(organization, actor, source, data, invites=False)
     appointment = get_for_update(organization, booking.id)
+    if not booking.is_new and appointment.external_reference is None:
+        # Its lead was erased during the wait for the lock, so the reference is free again.
+        booking = find_or_book(organization, actor, source, data, invites=False)
+        appointment = get_for_update(organization, booking.id)
     previous = appointment.outcome
     note = add_note(appointment, data.get("notes", ""), actor)
     if outcome != StatusRole.CANCELED:

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from threading import Thread
 from typing import Any
 
 import pytest
+from django.db import connections, transaction
 
-from appointments.models import Appointment, EventType, OutcomeChange, Provider
+from appointments.models import Appointment, EventType, Note, OutcomeChange, Provider
 from appointments.services import Booking, cancel_appointment, change_outcome, import_appointment, reschedule
 from foundation.api.exceptions import ValidationFailed
+from leads.privacy.erasing import request_erasure
 from organizations.actors import Actor, ActorKind
 from organizations.models import Membership, Organization
 from statuses.models import Status, StatusRole
@@ -328,3 +331,27 @@ def test_simultaneous_cancellations_by_the_provider_record_one_event(
         run_concurrently(None, *[lambda _, cancel=cancel: run_import(**cancel) for _ in range(THREADS)])
 
     assert events_of(organization).count("appointment.canceled") == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_that_waits_for_an_erasure_books_the_appointment_anew(
+    organization: Organization, run_import: Import
+) -> None:
+    erased = stored(organization, run_import())
+    bookings: list[Booking] = []
+
+    def run() -> None:
+        bookings.append(run_import(notes="Is ill"))
+        connections.close_all()
+
+    with transaction.atomic():
+        request_erasure(organization=organization, actor=SYNC, lead_id=erased.lead_id)
+        thread = Thread(target=run)
+        thread.start()
+        thread.join(timeout=1)
+        assert bookings == []
+    thread.join(timeout=30)
+
+    appointment = stored(organization, bookings[0])
+    assert (bookings[0].is_new, appointment.lead.email) == (True, "ada@example.com")
+    assert [note.appointment_id for note in Note.objects.of(organization)] == [appointment.pk]

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from threading import Thread
+from uuid import UUID
 
 import pytest
 from django.db import IntegrityError, connections, transaction
@@ -10,11 +11,11 @@ from django.db import IntegrityError, connections, transaction
 from appointments.models import Appointment, AppointmentChange, FormerReference
 from appointments.services import change_outcome, reschedule
 from leads.models import Lead
-from leads.privacy.erasing import finish
+from leads.privacy.erasing import finish, request_erasure
 from leads.privacy.models import Erasure
 from statuses.models import Status
 from tests.client import ApiClient
-from tests.contract.assertions import assert_error_format, assert_invalid_fields
+from tests.contract.assertions import assert_error, assert_error_format, assert_invalid_fields
 from tests.contract.concurrency import field_values, run_concurrently, status_codes
 from tests.factories import make_member, make_provider_appointment, owner_actor, snapshot_of, summary_of
 from webhooks.models import Delivery, Event
@@ -487,6 +488,32 @@ def test_a_request_that_waits_for_a_move_finds_the_appointment_by_its_former_ref
 
     (response,) = results
     assert (response.status_code, response.json()["data"]["id"]) == (200, id)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("request_name", ["cancel", "reschedule"])
+@pytest.mark.parametrize("reference", ["ref-1", "ref-2"])
+def test_a_request_that_waits_for_an_erasure_is_404(api, organization, reference, request_name):
+    """docs/interface.md, A40, L20"""
+    lead_id = api.get_appointment(book(api))["lead"]["id"]
+    move(api, new="ref-2")
+    results = []
+
+    def send():
+        client = ApiClient(api.key)
+        results.append(getattr(client, request_name)(external_reference=reference, notes="Is ill"))
+        connections.close_all()
+
+    with transaction.atomic():
+        request_erasure(organization=organization, actor=owner_actor(organization), lead_id=UUID(lead_id))
+        thread = Thread(target=send)
+        thread.start()
+        thread.join(timeout=1)
+        assert results == []
+    thread.join(timeout=30)
+
+    assert_error(results[0], 404, f"No appointment found for external_reference {reference}")
+    assert "Is ill" not in "".join(text for _, text in snapshot_of(organization))
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from appointments.models import Appointment
+from appointments.models import Appointment, Note
 from leads.models import Lead
 from leads.privacy.erasing import request_erasure
 from organizations.actors import SYSTEM
@@ -98,3 +98,18 @@ def test_rows_of_a_lead_that_was_merged_after_the_check_change_the_kept_one(
     assert [page.row.counts for page in pages] == [{"UNCHANGED": 1}, {"CHANGED": 1}]
     [appointment] = Appointment.objects.of(organization)
     assert (appointment.lead.email, appointment.outcome and appointment.outcome.name) == (KEPT, "No-show")
+
+
+@pytest.mark.usefixtures("_leads")
+def test_a_former_reference_does_not_lead_to_an_appointment_that_is_erased_meanwhile(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    api.reschedule(new_external_reference="ref-2")
+    page = appointment_page(mia, organization)
+    page.check()
+
+    with connection.execute_wrapper(Interruption(2, lambda: do("erase", organization))):
+        page.press("start")
+
+    assert page.row.counts == {"REFUSED": 1}
+    assert not Note.objects.of(organization).exists()
