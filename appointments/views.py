@@ -166,7 +166,7 @@ class AppointmentViewSet(ExternalViewSet):
 
         A request that changes nothing records nothing.
         """
-        version, changes = self.required_version(), self.validated(AppointmentUpdateInputSerializer)
+        changes, version = self.validated(AppointmentUpdateInputSerializer), self.required_version()
         data = patch_appointment(
             organization=self.organization,
             actor=self.actor,

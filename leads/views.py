@@ -97,7 +97,7 @@ class LeadViewSet(ExternalViewSet):
     )
     def update(self, request: Request, id: str) -> Response:
         """Change names, phone, setter and custom values. A request that changes nothing records nothing."""
-        version, changes = self.required_version(), self.validated(LeadUpdateInputSerializer)
+        changes, version = self.validated(LeadUpdateInputSerializer), self.required_version()
         data = patch_lead(
             organization=self.organization,
             actor=self.actor,

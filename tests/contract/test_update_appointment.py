@@ -10,7 +10,7 @@ from leads.models import CustomField
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
 from tests.client import ApiClient
-from tests.contract.assertions import assert_error, assert_invalid_fields
+from tests.contract.assertions import assert_error, assert_invalid_fields, assert_unreadable_body
 from tests.contract.concurrency import run_concurrently, status_codes
 from tests.factories import (
     deactivate,
@@ -382,6 +382,19 @@ def test_a_malformed_if_match_is_400(api, organization, id, if_match):
     assert_invalid_fields(update(api, id, meeting_url=None, if_match=if_match), "If-Match")
 
     assert snapshot_of(organization) == before
+
+
+@pytest.mark.parametrize("path", [PATH, "/api/external/leads"])
+def test_media_type_and_json_come_before_if_match(api, path):
+    """G1"""
+    path = f"{path}/{UNKNOWN_ID}"
+
+    text = api.request("PATCH", path, "{}", content_type="text/plain", if_match="x")
+    broken = api.request("PATCH", path, "{", if_match="x")
+
+    assert text.status_code == 415
+    assert_unreadable_body(broken)
+    assert "If-Match" not in broken.json()["message"]
 
 
 @pytest.mark.django_db(transaction=True)
