@@ -42,7 +42,10 @@ def merge_custom_values(
         # As in the admin, a value whose option was removed meanwhile may stay.
         elif field.type != CustomField.Type.SELECT or value != stored.get(id):
             try:
-                values[id] = parse_json_value(value, field)
+                new = parse_json_value(value, field)
+                # PostgreSQL returns 1e23 as an integer, which differs from the float.
+                if not (field.type == CustomField.Type.NUMBER and id in stored and float(stored[id]) == new):
+                    values[id] = new
             except ValueError as error:
                 errors[key] = [str(error)]
     if errors:

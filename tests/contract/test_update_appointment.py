@@ -282,6 +282,17 @@ def test_a_custom_value_of_another_type_is_400(api, organization, id, make_field
     assert snapshot_of(organization) == before
 
 
+def test_a_number_that_is_repeated_changes_nothing(api, organization, id, make_field):
+    """A36"""
+    make_field("NUMBER")
+    update(api, id, custom_fields={"own": 1e23})
+    before = snapshot_of(organization)
+
+    assert update(api, id, custom_fields={"own": 1e23}).status_code == 200
+
+    assert snapshot_of(organization) == before
+
+
 def test_an_option_that_was_removed_may_stay(api, organization, id, make_field):
     """A36"""
     field = make_field("SELECT")
