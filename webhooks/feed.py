@@ -16,6 +16,7 @@ from foundation.api.filters import DateTimeFilter
 from foundation.api.openapi import query_parameter
 from foundation.api.pagination import MAX_LIMIT, parse_integer, read_parameters
 from foundation.api.sql_serializers import Json
+from organizations.events import last_event_id
 from organizations.models import Organization
 from webhooks.filters import subject_filters
 from webhooks.models import Event, EventQuerySet
@@ -104,11 +105,6 @@ def describe_parameters() -> list[OpenApiParameter]:
     ]
 
 
-def latest_event_id(organization: Organization) -> UUID | None:
-    """Return the id of the last event that the list shows; None if it is empty."""
-    return Event.objects.of(organization).visible().reverse().values_list("pk", flat=True).first()
-
-
 def list_events(*, organization: Organization, query: FeedQuery) -> FeedPage:
     """Return a page of up to `limit` events and about `MAX_PAGE_BYTES`, oldest first.
 
@@ -116,7 +112,7 @@ def list_events(*, organization: Organization, query: FeedQuery) -> FeedPage:
     """
     events = filter_events(organization, query)
     if isinstance(query.after, str):
-        return FeedPage([], has_more=False, last_event_id=latest_event_id(organization))
+        return FeedPage([], has_more=False, last_event_id=last_event_id(organization))
     # One row more than asked for answers `has_more` without a count.
     rows = list(
         events.annotate(size=Func("body", function="octet_length", output_field=IntegerField())).values_list(
