@@ -34,9 +34,9 @@ def import_appointment(
 
     A new one is booked as `book` does it, then gets the outcome; if it is over, its lead keeps its status. A known one
     gets the provider's time, outcome, members, meeting URL and new notes; its lead and event type stay. An outcome that
-    staff have set is replaced only when the provider's own has changed. Repeating the call changes nothing. Notifies no
-    one, because providers send their own invitations. Raises ValidationFailed as `book` does, and if no status is the
-    default for `outcome`. Locks the appointment, then its lead.
+    others have set is replaced only when the provider's own has changed. Repeating the call changes nothing. Notifies
+    no one, because providers send their own invitations. Raises ValidationFailed as `book` does, and if no status is
+    the default for `outcome`. Locks the appointment, then its lead.
     """
     source = AppointmentSource(provider)
     booking = find_or_book(organization, actor, source, data, invites=False)
@@ -76,7 +76,7 @@ def follow_provider(appointment: Appointment, role: StatusRole, data: BookingDat
 
 
 def last_imported_role(appointment: Appointment) -> str | None:
-    """Return the role of the newest outcome that staff have not set: the provider's last one."""
+    """Return the role of the newest outcome that the sync has set: the provider's last one."""
     changes = OutcomeChange.objects.of(appointment.organization).filter(appointment=appointment)
-    imported = changes.exclude(actor_kind=ActorKind.STAFF).order_by("-created_at", "-id")
+    imported = changes.filter(actor_kind=ActorKind.SYSTEM).order_by("-created_at", "-id")
     return imported.values_list("to_status__role", flat=True).first()

@@ -235,6 +235,19 @@ def test_a_repeat_keeps_the_outcome_that_staff_have_set_since(
     assert snapshot_of(organization) == before
 
 
+def test_a_repeat_keeps_the_outcome_of_an_update_since(
+    organization: Organization, run_import: Import, api: ApiClient
+) -> None:
+    """A34"""
+    booking = run_import()
+    api.patch(f"/api/external/appointments/{booking.id}", {"outcome_role": "WON"})
+    before = snapshot_of(organization)
+
+    run_import()
+
+    assert snapshot_of(organization) == before
+
+
 def test_a_repeat_keeps_the_cancellation_by_staff(organization: Organization, run_import: Import) -> None:
     booking = run_import()
     change_as_staff(organization, cancel_appointment, booking)
