@@ -4,6 +4,7 @@
 date.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -18,6 +19,9 @@ from organizations.versions import VersionedModel
 
 JsonValue = str | float | bool
 
+# A change of one value writes all of them, to the row, its history and its event.
+MAX_VALUES_LENGTH = 65_536
+TOO_LONG = f"must have at most {MAX_VALUES_LENGTH} characters together, as JSON text"
 MAX_EXACT_INTEGER = 2**53  # up to here a float represents every integer exactly
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -27,7 +31,8 @@ def merge_custom_values(
 ) -> dict[str, JsonValue]:
     """Return the row's `custom_values` with the changes, which are by the fields' keys; a blank one removes the value.
 
-    Raises ValidationFailed for each value that isn't of its field's type, and for the first unknown keys.
+    Raises ValidationFailed for each value that isn't of its field's type, for the first unknown keys, and for values
+    that are too long together.
     """
     stored: dict[str, JsonValue] = row.custom_values  # type: ignore[attr-defined]  # leads and appointments have it
     fields = {field.key: field for field in CustomField.objects.of(row.organization).filter(entity=entity)}
@@ -50,7 +55,19 @@ def merge_custom_values(
                 errors[key] = [str(error)]
     if errors:
         raise ValidationFailed({f"custom_fields.{key}": messages for key, messages in errors.items()})
+    if are_too_long(values, stored):
+        raise ValidationFailed({"custom_fields": [TOO_LONG]})
     return values
+
+
+def are_too_long(values: Mapping[str, object], stored: Mapping[str, object]) -> bool:
+    """Return whether the new values of a row have too many characters together, and more than the stored ones."""
+    length = text_length(values)
+    return length > MAX_VALUES_LENGTH and length > text_length(stored)
+
+
+def text_length(values: Mapping[str, object]) -> int:
+    return len(json.dumps(values, ensure_ascii=False))
 
 
 def parse_json_value(value: Any, field: CustomField) -> JsonValue:  # noqa: ANN401  # any JSON value

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from foundation.api.emails import email_key
 from foundation.db.timestamps import get_zone, zone_names
+from leads.custom_values import TOO_LONG, are_too_long
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.terms import find_words, fold
 from leads.imports.values import MAX_NAME, clean, limited, parse_custom_value, parse_time, shorten
@@ -187,6 +188,8 @@ class Importer:
         for custom in given:
             id = str(custom.pk)
             plan.change(custom.label, stored.get(id), values[id], custom_values=stored | values)
+        if are_too_long(stored | values, stored):
+            plan.problems.append(f"The custom fields {TOO_LONG}")
 
 
 IMPORTERS: dict[str, type[Importer]] = {}

@@ -14,7 +14,8 @@ from django import forms
 from django.http import HttpRequest
 from unfold import widgets
 
-from leads.custom_values import without_zero_fraction
+from foundation.api.exceptions import Conflict
+from leads.custom_values import TOO_LONG, are_too_long, without_zero_fraction
 from leads.models import CustomField
 from staff.toolkit.export import Cell, Column, Export, yes_or_no
 from staff.toolkit.tenant import OptimisticLockForm
@@ -84,7 +85,8 @@ class CustomValuesForm(OptimisticLockForm):
     def changed_values(self) -> dict[str, Any]:
         """Return the changed fields of `service_fields`, and `custom_values` if a custom field has changed.
 
-        `custom_values` has all values to store: fields that this form doesn't show keep theirs, emptied ones go.
+        `custom_values` has all values to store: fields that this form doesn't show keep theirs, emptied ones go. Raises
+        Conflict if they are too long together.
         """
         changed = {name: self.cleaned_data[name] for name in self.service_fields if name in self.changed_data}
         if any(name.startswith("custom_") for name in self.changed_data):
@@ -93,6 +95,8 @@ class CustomValuesForm(OptimisticLockForm):
                 if form_field_name(field.pk) in self.cleaned_data:
                     values[str(field.pk)] = to_json(self.cleaned_data[form_field_name(field.pk)])
             changed["custom_values"] = {id: value for id, value in values.items() if value not in (None, "")}
+            if are_too_long(changed["custom_values"], self.instance.custom_values):
+                raise Conflict(f"The custom fields {TOO_LONG}")
         return changed
 
 

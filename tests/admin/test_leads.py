@@ -248,6 +248,19 @@ def test_an_invalid_custom_field_is_refused(changes: dict, message: str, owner: 
     assert form_errors(response) == [message]
 
 
+def test_custom_values_that_are_too_long_together_are_refused(
+    owner: Client, organization: Organization, appointment: Appointment
+):
+    """docs/interface.md, A36"""
+    fields = [make_custom_field(organization, "LEAD", f"key{number}") for number in range(8)]
+    url, before = admin_url(Lead, "change", appointment.lead_id), snapshot_of(organization)
+
+    response = owner.post(url, form_data(owner, url, **{f"custom_{field.pk.hex}": "a" * 9_000 for field in fields}))
+
+    assert form_errors(response) == ["The custom fields must have at most 65536 characters together, as JSON text"]
+    assert snapshot_of(organization) == before
+
+
 def test_text_from_integrators_is_shown_escaped(owner: Client, appointment: Appointment):
     evil = '<script>alert("1")</script>'
     make_status(appointment.organization, evil)

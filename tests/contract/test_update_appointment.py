@@ -303,6 +303,22 @@ def test_an_option_that_was_removed_may_stay(api, organization, id, make_field):
     assert custom_values(api.get_appointment(id)) == {"own": "large"}
 
 
+def test_values_that_are_too_long_together_are_400(api, organization, id):
+    """A36: a row that has more already may have less."""
+    fields = [make_custom_field(organization, "APPOINTMENT", f"key{number}") for number in range(8)]
+    values = {f"key{number}": "a" * 10_000 for number in range(8)}
+    before = snapshot_of(organization)
+
+    response = update(api, id, custom_fields=values, meeting_url=None)
+
+    assert_invalid_fields(response, "custom_fields")
+    assert response.json()["message"] == "custom_fields must have at most 65536 characters together, as JSON text"
+    assert snapshot_of(organization) == before
+    set_columns(Appointment, organization, id, custom_values={str(field.pk): "a" * 10_000 for field in fields})
+    assert update(api, id, custom_fields={"key0": "a" * 9_000}).status_code == 200
+    assert_invalid_fields(update(api, id, custom_fields={"key0": "a" * 9_001}), "custom_fields")
+
+
 def test_unknown_keys_are_400(api, other_organization, organization, id):
     """A36: also those of leads, and of another organization. The response names the first three."""
     make_custom_field(organization, "LEAD", "of_leads")

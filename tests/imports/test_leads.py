@@ -143,6 +143,17 @@ def test_the_values_of_custom_fields_are_read_by_their_types(mia: Client, organi
     ]
 
 
+def test_custom_values_that_are_too_long_together_are_refused(mia: Client, organization: Organization) -> None:
+    """docs/interface.md, A36"""
+    keys = [make_custom_field(organization, "LEAD", f"key{number}").key for number in range(8)]
+
+    page = Page(mia, organization, csv_file(["email", *keys], ["a@example.com", *["a" * 9_000] * 8])).run()
+
+    problem = "The custom fields must have at most 65536 characters together, as JSON text"
+    assert page.report("?show=REFUSED") == [(2, "REFUSED", problem)]
+    assert not Lead.objects.of(organization).exists()
+
+
 def test_refused_rows_come_back_as_a_file_that_can_be_corrected_and_uploaded_again(
     mia: Client, organization: Organization, other_organization: Organization
 ) -> None:
