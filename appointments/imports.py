@@ -13,7 +13,7 @@ from foundation.db.names import fold_name
 from leads.imports.importers import Column, Importer, Plan, is_same_time, register
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
-from leads.models import CustomField
+from leads.models import CustomField, Lead
 from organizations.actors import Actor
 from organizations.models import Membership
 from statuses.models import Board
@@ -164,6 +164,8 @@ class AppointmentImporter(Importer):
         self.compare_custom_values(plan, stored)
         if "note" in values and (stored.pk, values["note"]) not in notes:
             plan.changes.append("Note: added")
+        if plan.changes and Lead(pk=stored.lead_id, email=email).is_erased:
+            plan.problems.append("The lead was erased")
         if stored.source != AppointmentSource.MANUAL and plan.changes:
             plan.problems.append(f"{AppointmentSource(stored.source).label} manages this appointment; change it there")
 

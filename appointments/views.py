@@ -158,6 +158,7 @@ class AppointmentViewSet(ExternalViewSet):
         request=AppointmentUpdateInputSerializer,
         responses={
             200: UpdateResponse(AppointmentDetailSerializer, "Appointment updated"),
+            409: OpenApiResponse(ERROR, "The lead was erased, and a value can be personal."),
             412: ChangedResponse(AppointmentDetailSerializer, "The appointment has another updated_at than If-Match"),
         },
     )

@@ -260,10 +260,16 @@ def add_leads(*, organization: Organization, actor: Actor, leads: list[Lead]) ->
     record_events(topics.CREATED, organization, [lead.pk for lead in leads], actor=actor)
 
 
+def check_not_erased(lead: Lead) -> None:
+    if lead.is_erased:
+        raise Conflict("The lead was erased")
+
+
 @atomic_with_retry
 def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields: Any) -> Lead:
-    """Raise ValidationFailed if another lead has the new e-mail. Locks the lead."""
+    """Raise ValidationFailed if another lead has the new e-mail, Conflict if the lead was erased. Locks the lead."""
     stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
+    check_not_erased(stored)
     if "email" in fields:
         lock_emails(organization, [fields["email"]])
         others = Lead.objects.of(organization).exclude(pk=lead.pk)

@@ -92,6 +92,7 @@ class LeadViewSet(ExternalViewSet):
         request=LeadUpdateInputSerializer,
         responses={
             200: UpdateResponse(LeadSerializer, "Lead updated"),
+            409: OpenApiResponse(ERROR, "The lead was erased."),
             412: ChangedResponse(LeadSerializer, "The lead has another updated_at than If-Match"),
         },
     )

@@ -16,7 +16,7 @@ from appointments.services.leads import update_lead
 from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHEDULED, UPDATED
 from foundation.api.exceptions import Conflict, ResourceNotFound
 from foundation.db.retry import atomic_with_retry
-from leads.services import change_status, get_lead_for_update
+from leads.services import change_status, check_not_erased, get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
@@ -26,6 +26,7 @@ from webhooks.events import record_event, store_changes
 from webhooks.topics import Topic
 
 NOT_HELD_ROLES = (None, *NOT_SHOWN_ROLES)
+PERSONAL_FIELDS = {"meeting_url", "recording_url", "custom_values"}  # erasing a lead empties them
 # A calendar entry depends on these, the time and the outcome.
 INVITATION_COLUMNS = ("host_id", "setter_id", "triager_id", "meeting_url", "event_type_id", "call_category")
 
@@ -118,10 +119,13 @@ def edit_appointment(
     """Change values of an appointment as `set_values` does, with a note as `create_note` stores it, and return it.
 
     Records one event, and notifies the participants once. Raises ValidationFailed if the status is unknown or not of
-    the board. Locks the appointment, then its lead.
+    the board, and Conflict if the lead was erased and a value or note can be personal. Locks the appointment, then its
+    lead.
     """
     stored = get_for_update(organization, appointment.pk)
     previous = stored.outcome
+    if note or PERSONAL_FIELDS & values.keys():
+        check_not_erased(stored.lead)
     set_values(stored, **values)
     save_appointment(stored, previous, actor, note=add_note(stored, note, actor))
     return stored

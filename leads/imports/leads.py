@@ -115,6 +115,8 @@ class LeadImporter(Importer):
             plan.change("Setter", before, str(setter), setter=setter)
         self.compare_touch_point(plan, now)
         self.compare_custom_values(plan, lead)
+        if plan.changes and now.is_erased:
+            plan.problems.append("The lead was erased")
 
     def compare_touch_point(self, plan: Plan, now: Lead) -> None:
         values = plan.values

@@ -2,11 +2,14 @@
 
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from appointments.models import Appointment
 from leads.models import CustomField
+from leads.privacy.erasing import request_erasure
+from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
 from tests.client import ApiClient
@@ -340,6 +343,21 @@ def test_a_schedulers_appointment_is_changed_as_staff_change_it(api, organizatio
 
     assert (data["source"], data["outcome"]["role"]) == ("SCHEDULER_A", "WON")
     assert data["host"]["email"] == "hana@acme.example"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"meeting_url": "https://meet.example"}, {"recording_url": None}, {"custom_fields": {"color": "x"}}]
+)
+def test_what_can_be_personal_of_an_erased_leads_appointment_is_409(api, organization, id, changes):
+    """A34, L20"""
+    make_custom_field(organization, "APPOINTMENT", "color")
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=UUID(api.get_appointment(id)["lead"]["id"]))
+    before = snapshot_of(organization)
+
+    assert_error(update(api, id, outcome_role="WON", **changes), 409, "The lead was erased")
+
+    assert snapshot_of(organization) == before
+    assert update(api, id, outcome_role="WON").status_code == 200
 
 
 @pytest.mark.parametrize("unknown", [UNKNOWN_ID, "x", "cancel"])

@@ -1,11 +1,13 @@
 """Changes of a lead through the API (docs/interface.md, L28 and L29, G47 and G48)."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from leads.merging import merge_leads
 from leads.models import Lead
+from leads.privacy.erasing import request_erasure
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership
 from tests.client import ApiClient
@@ -196,6 +198,16 @@ def test_the_id_of_a_merged_lead_changes_the_kept_one(api, organization, id):
     data = update(api, id, last_name="Lovelace").json()["data"]
 
     assert (data["id"], api.get_lead(kept)["last_name"]) == (kept, "Lovelace")
+
+
+def test_an_erased_lead_is_409(api, organization, id):
+    """L20, L28"""
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=UUID(id))
+    before = snapshot_of(organization)
+
+    assert_error(update(api, id, last_name="Byron"), 409, "The lead was erased")
+
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize("unknown", [UNKNOWN_ID, "x"])

@@ -113,3 +113,16 @@ def test_a_former_reference_does_not_lead_to_an_appointment_that_is_erased_meanw
 
     assert page.row.counts == {"REFUSED": 1}
     assert not Note.objects.of(organization).exists()
+
+
+@pytest.mark.usefixtures("_leads")
+def test_rows_that_name_an_erased_lead_or_its_appointment_are_refused(mia: Client, organization: Organization) -> None:
+    """docs/interface.md, L20"""
+    do("erase", organization)
+    erased = Appointment.objects.of(organization).select_related("lead").get()
+    files = {"LEADS": (["email", erased.lead.email], "first name"), "APPOINTMENTS": (["id", str(erased.pk)], "note")}
+
+    for kind, ((name, value), other) in files.items():
+        page = Page(mia, organization, csv_file([name, other], [value, "Ada"]), kind=kind)
+        page.check()
+        assert page.report() == [(2, "REFUSED", "The lead was erased")]
