@@ -79,7 +79,8 @@ class AppointmentImporter(Importer):
         return [] if {"external_reference", "id"} & set(names) else ["Reference"]
 
     def key_of(self, plan: Plan) -> str:
-        return str(plan.values.get("id") or plan.values.get("external_reference", ""))
+        subject_id = plan.subject.pk if plan.subject else plan.values.get("id")
+        return str(subject_id or plan.values.get("external_reference", ""))
 
     def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
         plans = [self.read(row) for row in rows]
@@ -164,6 +165,13 @@ class AppointmentImporter(Importer):
         self.compare_custom_values(plan, stored)
         if "note" in values and (stored.pk, values["note"]) not in notes:
             plan.changes.append("Note: added")
+        self.refuse_changes(plan, stored, email)
+
+    def refuse_changes(self, plan: Plan, stored: Appointment, email: str) -> None:
+        values = plan.values
+        is_former = values.get("id") != stored.pk and values.get("external_reference") != stored.external_reference
+        if is_former and plan.fields.keys() & {"schedule_time", "outcome"}:
+            plan.problems.append(f"The appointment has been moved to the reference {stored.external_reference} since")
         if plan.changes and Lead(pk=stored.lead_id, email=email).is_erased:
             plan.problems.append("The lead was erased")
         if stored.source != AppointmentSource.MANUAL and plan.changes:

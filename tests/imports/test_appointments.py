@@ -108,12 +108,12 @@ def test_a_row_finds_the_appointment_by_a_reference_that_it_had(
     for client in (api, other_api):
         client.book(external_reference="a-1", lead_email="ada@example.com")
         client.reschedule(external_reference="a-1", new_external_reference="a-2")
-    file = csv_file(["Reference", "Outcome"], ["a-1", "No-show"])
+    file = csv_file(["Reference", "Recording URL"], ["a-1", "https://record.example/1"])
 
     Page(mia, organization, file, kind="APPOINTMENTS").run()
 
-    assert appointment_with(organization, "a-2").no_show
-    assert [row["no_show"] for row in other_api.get_data("/api/external/appointments")] == [False]
+    assert appointment_with(organization, "a-2").recording_url == "https://record.example/1"
+    assert [row["recording_url"] for row in other_api.get_data("/api/external/appointments")] == [None]
 
 
 @pytest.mark.parametrize(("invitations", "told"), [(False, []), (True, ["a-future", "b-moved"])])
@@ -199,3 +199,23 @@ def test_an_appointment_that_staff_have_booked_without_a_reference_is_found_by_i
     stored.refresh_from_db()
     assert page.row.counts == {"CHANGED": 1}
     assert stored.outcome.name == "Lost"
+
+
+def test_a_former_reference_does_not_undo_a_move(mia: Client, organization: Organization, api: ApiClient) -> None:
+    """docs/interface.md, A40"""
+    api.book(external_reference="old")
+    api.reschedule(external_reference="old", new_external_reference="new", schedule_time="2031-03-03T09:00:00Z")
+    header = ["Reference", "Time", "Outcome", "Note"]
+    rows = [["old", PAST, "", ""], ["old", "", "Canceled", ""], ["old", "", "", "First"], ["new", "", "", "Second"]]
+
+    page = Page(mia, organization, csv_file(header, *rows), kind="APPOINTMENTS")
+    page.check()
+
+    problem = "The appointment has been moved to the reference new since"
+    same = "The same reference is in row 2 already"
+    assert page.report() == [
+        (2, "REFUSED", problem),
+        (3, "REFUSED", f"{problem}; {same}"),
+        (4, "REFUSED", same),
+        (5, "REFUSED", same),
+    ]

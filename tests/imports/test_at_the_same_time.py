@@ -105,7 +105,7 @@ def test_a_former_reference_does_not_lead_to_an_appointment_that_is_erased_meanw
     mia: Client, organization: Organization, api: ApiClient
 ) -> None:
     api.reschedule(new_external_reference="ref-2")
-    page = appointment_page(mia, organization)
+    page = Page(mia, organization, csv_file(["reference", "note"], ["ref-1", "Called"]), kind="APPOINTMENTS")
     page.check()
 
     with connection.execute_wrapper(Interruption(2, lambda: do("erase", organization))):
