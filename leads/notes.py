@@ -11,7 +11,7 @@ from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from leads.models import DeletedLeadNote, Lead, LeadNote
 from leads.serializers import LeadNoteItemSerializer, LeadNoteSerializer
-from leads.services import add_note, lock_lead
+from leads.services import add_note, check_not_erased, lock_lead
 from leads.topics import NOTE_DELETED, NOTE_UPDATED
 from organizations.actors import Actor
 from organizations.models import Organization
@@ -24,12 +24,13 @@ def write_lead_note(
 ) -> tuple[Json | None, bool]:
     """Add a note as `add_note` does, unless it repeats one; return its JSON, and whether it is new.
 
-    Raises ResourceNotFound, and Conflict as `find_repeated` does. Locks the lead.
+    Raises ResourceNotFound, and Conflict as `find_repeated` does or if the lead was erased. Locks the lead.
     """
     lead = lock_known_lead(organization, lead_id)
     repeated = find_repeated(LeadNote.objects.of(organization).filter(lead=lead), note, external_reference)
     id = repeated.pk if repeated else uuid7()
     if repeated is None:
+        check_not_erased(lead)
         reference = external_reference
         add_note(organization=organization, actor=actor, lead=lead, text=note, id=id, external_reference=reference)
     return LeadNoteItemSerializer.get(organization, id), repeated is None

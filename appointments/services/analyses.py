@@ -18,6 +18,7 @@ from foundation.api.exceptions import Conflict, ResourceNotFound, ValidationFail
 from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from leads.models import Lead
+from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
 from statuses.models import StatusRole
@@ -51,8 +52,8 @@ def put_analysis(
     """Store the analysis of a call as `save_analysis` does; return its JSON, and whether it is new.
 
     A known call's analysis is replaced; `match` finds an appointment only for a new call. Raises as
-    `find_appointment_id` does, and Conflict if the appointment has another call's analysis. Locks the call's id, then
-    the appointments that get or lose the analysis.
+    `find_appointment_id` does, and Conflict if the appointment has another call's analysis, or its lead was erased.
+    Locks the call's id, then the appointments that get or lose the analysis.
     """
     with connection.cursor() as cursor:
         cursor.execute(LOCK_CALL, [f"call-analysis {organization.pk} {call_id}"])
@@ -65,6 +66,7 @@ def put_analysis(
         target_id = find_appointment_id(organization, appointment_id, external_reference, match)
     appointments = Appointment.objects.of(organization).filter(pk__in={target_id, known_id} - {None})
     list(appointments.for_update().order_by("pk").values_list("pk"))
+    check_not_erased(Lead.objects.of(organization).get(appointments=target_id))
 
     known = of_call.first()
     other = analyses.filter(appointment=target_id).exclude(call_analysis_call_id=call_id).first()

@@ -16,6 +16,7 @@ from foundation.api.exceptions import ResourceNotFound, ValidationFailed
 from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from leads.notes import find_own_note, find_repeated
+from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
 from webhooks.events import record_event
@@ -33,14 +34,15 @@ def write_note(
 ) -> tuple[Json | None, bool]:
     """Store a note as `create_note` does, unless it repeats one; return its JSON, and whether it is new.
 
-    Raises ResourceNotFound, ValidationFailed for an e-mail of no active member, and Conflict as `find_repeated` does.
-    Locks the appointment.
+    Raises ResourceNotFound, ValidationFailed for an e-mail of no active member, and Conflict as `find_repeated` does or
+    if the lead was erased. Locks the appointment.
     """
     appointment = lock_appointment(organization, appointment_id)
     notes = Note.objects.of(organization).filter(appointment=appointment)
     repeated = find_repeated(notes, note, external_reference)
     if repeated:
         return NoteItemSerializer.get(organization, repeated.pk), False
+    check_not_erased(appointment.lead)
     # After the look-up, so that a repetition succeeds even if a member has left since.
     mentions = find_mentioned(organization, mention_emails)
     row = insert_note(appointment, note, actor, mentions, external_reference)

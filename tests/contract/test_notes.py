@@ -1,5 +1,6 @@
 """Notes of appointments and leads through the API (docs/interface.md, L34 to L38)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -205,3 +206,25 @@ def test_simultaneous_requests_with_one_reference_add_one_note(api, path, kind):
 
     assert status_codes(responses) == {201: 1, 200: 4}
     assert len(api.get_data(path)) == 1
+
+
+@both
+def test_nothing_personal_is_stored_for_an_erased_lead(api, organization, path, kind):
+    """L35, A46"""
+    lead = Lead.objects.of(organization).get()
+    request_erasure(organization=organization, actor=owner_actor(organization), lead_id=lead.pk)
+    appointment_id = str(lead.appointments.get().pk)
+    analysis = {
+        "ai_generated_title": "Call",
+        "ai_rationale": "Ada is ill",
+        "ai_suggested_outcome": "Lost",
+        "ai_confidence_score": 0.5,
+    }
+
+    note = add(api, path)
+    analyzed = api.request(
+        "PUT", "/api/external/call-analyses/call-1", json.dumps({**analysis, "appointment_id": appointment_id})
+    )
+
+    assert (note.status_code, note.json()["message"]) == (409, "The lead was erased")
+    assert (analyzed.status_code, analyzed.json()["message"]) == (409, "The lead was erased")
