@@ -82,6 +82,7 @@ class EventTypeDetailSerializer(sql.SQLSerializer):
     call_category = sql.ChoiceField(CallCategory, help_text="The category of new appointments.")
     provider = sql.OpenChoiceField(Provider, null=True, help_text="The scheduler that it comes from.")
     owner_name = sql.StringField(null=True, help_text="The owner's name at the scheduler.")
+    duration_minutes = sql.IntegerField(help_text="How long its calls are, in minutes.")
 
 
 class EventTypeItemSerializer(EventTypeDetailSerializer):
@@ -89,7 +90,6 @@ class EventTypeItemSerializer(EventTypeDetailSerializer):
 
     component_name = "EventTypeItem"
 
-    duration_minutes = sql.IntegerField(help_text="How long its calls are, in minutes.")
     is_active = sql.ConditionField(STORED, help_text="Always true: an event type is deleted, not retired.")
     updated_at = sql.DateTimeField(help_text="When the event type last changed.")
 

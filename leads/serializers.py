@@ -182,6 +182,7 @@ class CustomFieldSerializer(sql.SQLSerializer):
     key = sql.StringField(help_text="Its key, which doesn't change.")
     label = sql.StringField(help_text="Its name for people.")
     type = sql.OpenChoiceField(CustomField.Type, help_text="The type of its values.")
+    options = sql.StringListField(help_text="The values that a SELECT can have; empty for other types.")
     position = sql.IntegerField(help_text="Custom fields are shown in the order of position and key.")
 
 

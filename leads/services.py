@@ -30,6 +30,7 @@ from leads.serializers import CustomFieldSerializer, LeadSerializer
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.services import check_limit
+from organizations.versions import is_other
 from statuses.models import PAID_ROLES, VERDICT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
 from webhooks.events import record_event, record_events, store_changes
@@ -317,7 +318,8 @@ def save_custom_field(*, organization: Organization, actor: Actor, field: Custom
         if others["options"] + len(field.options) > MAX_OPTIONS:
             raise Conflict(f"The choices of an organization can have at most {MAX_OPTIONS} options together.")
     before = CustomFieldSerializer.get_text(organization, field.pk)
-    field.organization, field.updated_at = organization, now()
+    field.organization = organization
+    field.updated_at = now() if is_other(field, stored) else field.updated_at
     field.save()
     topic = topics.CUSTOM_FIELD_UPDATED if before else topics.CUSTOM_FIELD_CREATED
     record_event(topic, field, actor=actor, before=before)

@@ -49,6 +49,12 @@ class VersionedModel(TenantModel):
         self.stored_values = {name: getattr(self, name) for name in self.stored_values}
 
 
+def is_other(row: models.Model, stored: models.Model | None) -> bool:
+    """Return whether a column, other than `updated_at`, differs from the stored row; also if there is none."""
+    columns = [field.attname for field in row._meta.concrete_fields if field.name != "updated_at"]
+    return stored is None or any(getattr(row, name) != getattr(stored, name) for name in columns)
+
+
 def check_version(row: VersionedModel, version: datetime | None, serializer: type[SQLSerializer]) -> None:
     """Raise PreconditionFailed unless the locked row has this `updated_at`; None stands for any."""
     if version is not None and row.updated_at != version:

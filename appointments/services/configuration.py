@@ -12,6 +12,7 @@ from foundation.db.timestamps import now
 from organizations.actors import Actor
 from organizations.models import Organization
 from organizations.services import check_limit
+from organizations.versions import is_other
 from webhooks.events import record_event
 
 MAX_EVENT_TYPES = 1000  # of an organization: bookings create them by name, also by a mistake of the booking page
@@ -24,9 +25,10 @@ def save_event_type(*, organization: Organization, actor: Actor, event_type: Eve
     if event_type._state.adding:
         limit, advice = MAX_EVENT_TYPES, "Delete one that no appointment uses first."
         check_limit(organization=organization, rows=rows, limit=limit, name="event types", advice=advice)
-    rows.select_for_update(no_key=True).filter(pk=event_type.pk).first()
+    stored = rows.select_for_update(no_key=True).filter(pk=event_type.pk).first()
     before = EventTypeDetailSerializer.get_text(organization, event_type.pk)
-    event_type.organization, event_type.updated_at = organization, now()
+    event_type.organization = organization
+    event_type.updated_at = now() if is_other(event_type, stored) else event_type.updated_at
     event_type.save()
     if before:
         record_event(EVENT_TYPE_UPDATED, event_type, actor=actor, before=before)

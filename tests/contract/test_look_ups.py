@@ -12,7 +12,16 @@ from leads.services import save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import ApiKey, MemberRole, Membership, Organization, User
 from tests.client import ApiClient
-from tests.factories import deactivate, make_api, make_custom_field, make_event_type, make_member, owner_of, set_columns
+from tests.factories import (
+    deactivate,
+    events_of,
+    make_api,
+    make_custom_field,
+    make_event_type,
+    make_member,
+    owner_of,
+    set_columns,
+)
 
 ME, MEMBERS = "/api/external/me", "/api/external/members"
 EVENT_TYPES, SOURCES = "/api/external/event-types", "/api/external/sources"
@@ -201,6 +210,20 @@ def test_a_changed_event_type_and_custom_field_say_when(api: ApiClient, organiza
     assert (changed["duration_minutes"], changed["updated_at"] >= began) == (30, True)
     assert unchanged["updated_at"] == "2020-01-02T00:00:00.000Z"
     assert api.get_data(CUSTOM_FIELDS)[0]["updated_at"] >= began
+    assert sorted(events_of(organization)) == ["custom_field.updated", "event_type.updated"]
+
+
+def test_what_is_saved_without_a_change_keeps_its_updated_at(api: ApiClient, organization: Organization) -> None:
+    """docs/interface.md, A33, L27"""
+    event_type = make_event_type(organization, "Demo", updated_at=LONG_AGO)
+    field = make_custom_field(organization, "LEAD", "color", updated_at=LONG_AGO)
+
+    save_event_type(organization=organization, actor=SYSTEM, event_type=event_type)
+    save_custom_field(organization=organization, actor=SYSTEM, field=field)
+
+    rows = [api.get_data(EVENT_TYPES)[0], api.get_data(CUSTOM_FIELDS)[0]]
+    assert [row["updated_at"] for row in rows] == ["2020-01-02T00:00:00.000Z"] * 2
+    assert events_of(organization) == []
 
 
 def test_a_source_has_exactly_the_documented_fields(api: ApiClient, organization: Organization) -> None:

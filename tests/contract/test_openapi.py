@@ -31,6 +31,8 @@ OPERATIONS = {
     "/api/external/call-analyses/{call_analysis_call_id}": {"put"},
     "/api/external/appointments/{id}/notes": {"get", "post"},
     "/api/external/appointments/{id}/notes/{note_id}": {"patch", "delete"},
+    "/api/external/appointments/{id}/outcome-changes": {"get"},
+    "/api/external/leads/{id}/status-changes": {"get"},
     "/api/external/leads/{id}/notes": {"get", "post"},
     "/api/external/leads/{id}/notes/{note_id}": {"patch", "delete"},
     "/api/external/events": {"get"},
