@@ -156,8 +156,11 @@ def django_db_setup(
     with that one, `--reuse-db` uses a database that exists, and keeps it.
     """
     keep = request.config.getoption("reuse_db")
-    # Sixteen threads that connect at once on a busy machine can take longer than the service's 3 seconds.
-    connection.settings_dict["OPTIONS"]["connect_timeout"] = 60
+    # On a busy machine, sixteen threads that connect at once can take longer than the service's 3 seconds, and a
+    # transaction that a file's tests share can wait for longer than a minute.
+    options = connection.settings_dict["OPTIONS"]
+    options["connect_timeout"] = 60
+    options["options"] = options["options"].replace("session_timeout=1min", "session_timeout=20min")
     if ephemeral.TEMPLATE in os.environ and not keep:
         # The cluster belongs to this process alone and is deleted at the end, so nothing has to be created or dropped.
         settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = TEST_DATABASE

@@ -188,10 +188,11 @@ class EndpointInputSerializer(InputSerializer):
     """A webhook endpoint."""
 
     url = URLField(help_text=f"A public https URL of at most {MAX_URL_LENGTH} ASCII characters.")
-    topics = topics_field()
+    topics = topics_field(allow_null=True)
     description = StringField(required=False, help_text="What the admin shows instead of the URL.")
     metadata = MetadataField(
         required=False,
+        allow_null=True,
         help_text=f"Texts of your own: at most {MAX_PAIRS}, with names of up to {MAX_PAIR_NAME} characters.",
     )
 

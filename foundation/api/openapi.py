@@ -81,6 +81,7 @@ QUERY_ERROR = {"400": "A field or parameter is missing, invalid or unknown; `err
 TOO_LARGE, WRONG_TYPE = "The body is larger than 1 MiB.", "The body is not application/json, or is compressed."
 BODY_ERRORS = QUERY_ERROR | {"413": TOO_LARGE, "415": WRONG_TYPE}
 KEY_ERRORS = {
+    "400": "The Idempotency-Key is invalid.",
     "409": "A request with the same Idempotency-Key is in progress. Retry after the number of seconds in Retry-After.",
     "422": "The Idempotency-Key was sent with another request.",
 }

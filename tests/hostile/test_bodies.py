@@ -31,8 +31,12 @@ def operation_client(api: ApiClient, host: Membership, measurements: dict[str, s
 
 
 @pytest.fixture
-def nothing_changes(organization: Organization, operation_client: OperationClient) -> Iterator[None]:
+def nothing_changes(
+    request: pytest.FixtureRequest, organization: Organization, operation_client: OperationClient
+) -> Iterator[None]:
     """Assert that the test changes no row of the organization."""
+    if "operation" in request.fixturenames:
+        operation_client.path_of(request.getfixturevalue("operation"))
     before = snapshot_of(organization)
     yield
     assert snapshot_of(organization) == before

@@ -241,6 +241,7 @@ def assert_refused(operation_client: OperationClient, organization: Organization
     """Return an assertion that each value of a field is a 400 that names the field and changes nothing."""
 
     def check(field: BodyField, values: list[str]) -> None:
+        operation_client.path_of(field.operation)
         before = snapshot_of(organization)
         for value in values:
             response = operation_client.send(field.operation, body_with(field.operation, field.path, value))
@@ -289,6 +290,7 @@ def test_nul_and_lone_surrogates_are_400(assert_refused, field):
 
 @each_field
 def test_invalid_json_in_a_field_is_400(operation_client, organization, field):
+    operation_client.path_of(field.operation)
     before = snapshot_of(organization)
 
     for value in INVALID_JSON:
@@ -321,6 +323,7 @@ def test_a_text_of_the_maximum_length_is_accepted(operation_client, field):
 
 @pytest.mark.parametrize("field", REQUIRED_FIELDS, ids=str)
 def test_a_blank_required_field_is_400(operation_client, organization, field):
+    operation_client.path_of(field.operation)
     before = snapshot_of(organization)
 
     for value in BLANK:

@@ -3,6 +3,7 @@
 Other methods, trailing slashes and unknown paths are tested in tests/contract/test_errors.py.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -94,10 +95,11 @@ def test_the_openapi_document_contains_every_route():
 @pytest.mark.parametrize("operation", [operation for operation in operations() if "{id}" in operation])
 def test_an_invalid_id_in_a_path_is_404(send, api, organization, operation):
     status_id = api.get_status("WON")["id"]
+    body = json.dumps({"status_id": status_id, "note": "x", "since": "2027-01-05T10:00:00Z"}).encode()
     before = snapshot_of(organization)
 
     for id in INVALID_IDS:
-        response = send(operation.replace("{id}", id), f'{{"status_id": "{status_id}", "note": "x"}}'.encode())
+        response = send(operation.replace("{id}", id), body)
 
         assert_error(response, 404, "Resource not found")
 

@@ -62,7 +62,8 @@ ERRORS_BEYOND_THE_SCHEMA = [
     "must be an e-mail address",
     "must be an http or https URL",
     "must not contain NUL",
-    "must have 1 to 255 printable characters",  # servers remove spaces at the ends of headers
+    "names of 1 to 40 characters",
+    "1 to 255 printable characters",  # servers remove spaces at the ends of headers
 ]
 
 
