@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from organizations.models import Membership, Organization
-from tests.client import ApiClient
+from organizations.models import Organization
 from tests.contract.assertions import assert_invalid_fields, assert_unreadable_body
 from tests.factories import snapshot_of
+from tests.hostile.conftest import SharedOperations
 from tests.hostile.input_counter import OperationClient
 from tests.hostile.openapi import CREATE, SUBMIT, VALID_BODIES, body_schemas, body_with
 
@@ -23,11 +23,9 @@ each_operation = pytest.mark.parametrize("operation", VALID_BODIES)
 
 
 @pytest.fixture
-def operation_client(api: ApiClient, host: Membership, measurements: dict[str, str]) -> OperationClient:
-    """Return a client whose paths contain the id of a lead of Acme."""
-    lead_id = api.submit(email="grace@example.com").json()["data"]["lead_id"]
-    appointment_id = api.book(external_reference="ref-9", lead_email="grace@example.com").json()["data"]["id"]
-    return OperationClient(api, measurements, lead_id, appointment_id)
+def organization(shared_operations: SharedOperations, db: None) -> Organization:
+    """Acme, whose rows the tests of this file share."""
+    return Organization.objects.get(pk=shared_operations.organization_id)
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from organizations.models import Membership, Organization
-from tests.client import ApiClient
+from organizations.models import Organization
 from tests.contract.assertions import assert_invalid_fields, assert_unreadable_body
 from tests.factories import snapshot_of
+from tests.hostile.conftest import SharedOperations
 from tests.hostile.input_counter import OperationClient
 from tests.hostile.openapi import (
     CANCEL,
@@ -229,11 +229,9 @@ each_field = pytest.mark.parametrize("field", FIELDS, ids=str)
 
 
 @pytest.fixture
-def operation_client(api: ApiClient, host: Membership, measurements: dict[str, str]) -> OperationClient:
-    """Return a client for Acme, which has a lead and an appointment in the paths, and a booking to cancel."""
-    appointment_id = api.book(external_reference="ref-0").json()["data"]["id"]
-    lead_id = api.submit(email="grace@example.com").json()["data"]["lead_id"]
-    return OperationClient(api, measurements, lead_id, appointment_id)
+def organization(shared_operations: SharedOperations, db: None) -> Organization:
+    """Acme, whose rows the tests of this file share."""
+    return Organization.objects.get(pk=shared_operations.organization_id)
 
 
 @pytest.fixture
