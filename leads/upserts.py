@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
-from leads.custom_values import JsonValue, merge_custom_values
+from leads.custom_values import TOO_LONG, JsonValue, are_too_long, merge_custom_values
 from leads.models import CustomField, Lead
 from leads.phones import Phone, parse_phone
 from leads.services import find_members, get_or_create_source, normalized_source_name, save_lead, upsert_lead
@@ -102,12 +103,17 @@ def is_known(lead: Lead, name: str, columns: Columns) -> bool:
 def fill_custom_values(
     lead: Lead, values: Mapping[str, JsonValue], *, may_replace: bool
 ) -> tuple[list[str], list[str]]:
-    """Set the values that the lead lacks, others if it `may_replace` them; return the ids changed and kept."""
+    """Set the values that the lead lacks, others if it `may_replace` them; return the ids changed and kept.
+
+    Raises ValidationFailed if all are too long together.
+    """
     stored: dict[str, JsonValue] = lead.custom_values
     different = [id for id, value in values.items() if stored.get(id) != value]
     kept = [id for id in different if lead.is_erased or (id in stored and not may_replace)]
     changed = [id for id in different if id not in kept]
     lead.custom_values = stored | {id: values[id] for id in changed}
+    if are_too_long(lead.custom_values, stored):
+        raise ValidationFailed({"custom_fields": [TOO_LONG]})
     return changed, kept
 
 

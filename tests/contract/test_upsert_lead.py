@@ -186,3 +186,14 @@ def test_simultaneous_requests_create_one_lead(api):
 
     assert status_codes(responses) == {201: 1, 200: 5}
     assert len({response.json()["data"]["id"] for response in responses}) == 1
+
+
+def test_values_that_are_too_long_together_are_refused(api, organization):
+    """A36, L32"""
+    for number in range(8):
+        make_custom_field(organization, "LEAD", f"text_{number}")
+    first, second = ({f"text_{number}": "x" * 10_000 for number in some} for some in (range(4), range(4, 8)))
+    assert send(api, custom_fields=first).status_code == 201
+
+    assert_invalid_fields(send(api, custom_fields=second), "custom_fields")
+    assert send(api, custom_fields={"text_4": "x"}).json()["data"]["changed"] == ["custom_fields.text_4"]
