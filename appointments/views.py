@@ -7,24 +7,26 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from appointments.filters import AppointmentFilter, EventTypeFilter, NoteFilter, OutcomeChangeFilter
+from appointments.input_serializers import (
+    AppointmentUpdateInputSerializer,
+    BookingInputSerializer,
+    CallAnalysisInputSerializer,
+    CancellationInputSerializer,
+    NoteInputSerializer,
+    NoteUpdateInputSerializer,
+    ReschedulingInputSerializer,
+)
 from appointments.models import RememberedCancellation
 from appointments.serializers import (
     AppointmentDetailSerializer,
     AppointmentListSerializer,
-    AppointmentUpdateInputSerializer,
-    BookingInputSerializer,
     BookingSerializer,
-    CallAnalysisInputSerializer,
     CallAnalysisSerializer,
-    CancellationInputSerializer,
     CancellationSerializer,
     EventTypeItemSerializer,
-    NoteInputSerializer,
     NoteItemSerializer,
-    NoteUpdateInputSerializer,
     OutcomeChangeSerializer,
     RememberedCancellationSerializer,
-    ReschedulingInputSerializer,
     ReschedulingSerializer,
 )
 from appointments.services import (

@@ -1,0 +1,231 @@
+"""Serializers of what requests about appointments contain.
+
+To accept a field of a booking, add one line to `BookingInputSerializer` and to `BookingData`.
+"""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from appointments.models import (
+    MAX_DURATION_MINUTES,
+    MIN_DURATION_MINUTES,
+    CallCategory,
+    CanceledBy,
+    RescheduledBy,
+)
+from foundation.api.fields import (
+    MAX_TEXT_LENGTH,
+    BooleanField,
+    BoundedListField,
+    ChoiceField,
+    DateTimeField,
+    EmailField,
+    InputSerializer,
+    IntegerField,
+    NumberField,
+    ObjectField,
+    StringField,
+    UpdateInputSerializer,
+    URLField,
+    UUIDField,
+)
+from leads.serializers import (
+    LeadNoteInputSerializer,
+    LeadNoteUpdateInputSerializer,
+)
+from optins.serializers import UTMInputSerializer
+from statuses.models import StatusRole
+
+MAX_MENTIONS = 20  # of a note: each gets an e-mail
+
+
+class BookingInputSerializer(InputSerializer):
+    """A booking."""
+
+    require_one_of = (("lead_email", "lead_id"), ("event_type_name", "event_type_id"))
+
+    external_reference = StringField(help_text="Unique booking ID of the source system, compared exactly.")
+    schedule_time = DateTimeField(help_text="Start time, in UTC unless it has an offset. Stored with milliseconds.")
+    lead_email = EmailField(required=False, help_text="Finds or creates the lead. Required unless lead_id is given.")
+    event_type_name = StringField(
+        trim_whitespace=True,
+        required=False,
+        help_text="Finds the event type, case-insensitively, or creates it. Required unless event_type_id is given.",
+    )
+    lead_id = UUIDField(required=False, help_text="An existing lead. Takes precedence over lead_email.")
+    event_type_id = UUIDField(
+        required=False, help_text="An existing event type. Takes precedence over event_type_name."
+    )
+    lead_first_name = StringField(
+        trim_whitespace=True,
+        required=False,
+        help_text="Used only for a new lead. Defaults to the part of the e-mail before the @.",
+    )
+    lead_last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
+    lead_phone = StringField(
+        max_length=MAX_TEXT_LENGTH,
+        required=False,
+        help_text="Used only if the lead has no phone yet. E.164 preferred; an unreadable number is ignored.",
+    )
+    host_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
+    setter_email = EmailField(
+        required=False,
+        help_text="An active member of the organization who is not a viewer. Defaults to the lead's setter.",
+    )
+    triager_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
+    meeting_url = URLField(required=False, help_text="Where the call takes place: an http or https URL.")
+    notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as a note of the appointment.")
+    traffic = UTMInputSerializer(
+        required=False,
+        help_text="The UTM values of the visit that led to the booking. With any of them, the appointment has these "
+        "instead of those of the lead's latest opt-in, and a new lead has the sources and the setter that they name.",
+    )
+    duration_minutes = IntegerField(
+        min_value=MIN_DURATION_MINUTES,
+        max_value=MAX_DURATION_MINUTES,
+        required=False,
+        allow_null=True,
+        help_text="How long this call is. Defaults to the duration of the event type.",
+    )
+    custom_fields = ObjectField(
+        required=False,
+        allow_null=True,
+        help_text="Values of the appointment's custom fields, by their keys. Blank ones are ignored.",
+    )
+    notify = BooleanField(
+        default=True,
+        allow_null=True,
+        help_text="false: no one is notified about this booking. Events are recorded.",
+    )
+
+
+class CancellationInputSerializer(InputSerializer):
+    """A cancellation."""
+
+    external_reference = StringField(help_text="The reference that the appointment was booked with.")
+    notes = StringField(
+        max_length=MAX_TEXT_LENGTH,
+        required=False,
+        help_text="The reason. Stored as a note; repeating the request does not store it again.",
+    )
+    canceled_by = ChoiceField(
+        CanceledBy.values, required=False, help_text="Who canceled: LEAD, HOST or SYSTEM. Shown in the event."
+    )
+    reason = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why. Shown in the event only.")
+    rescheduled_to = StringField(
+        required=False,
+        help_text="The reference of the booking that replaces this one. Shown in the event. If the appointment has it "
+        "already, because it was rescheduled under it, nothing is canceled.",
+    )
+    if_unknown = ChoiceField(
+        ["remember"],
+        required=False,
+        help_text="remember: an unknown reference is a 202, and its booking is canceled if it comes within 24 hours.",
+    )
+
+
+class ReschedulingInputSerializer(InputSerializer):
+    """A rescheduling."""
+
+    external_reference = StringField(help_text="A reference of the appointment: its present one or a former one.")
+    schedule_time = DateTimeField(help_text="The new time, in UTC unless it has an offset. Stored with milliseconds.")
+    new_external_reference = StringField(
+        required=False,
+        help_text="The source system's new id of the booking. The former one leads to the appointment, too.",
+    )
+    meeting_url = URLField(required=False, help_text="The new place of the call. Without it, the present one stays.")
+    notes = StringField(
+        max_length=MAX_TEXT_LENGTH,
+        required=False,
+        help_text="Stored as a note of the appointment; repeating the request does not store it again.",
+    )
+    rescheduled_by = ChoiceField(
+        RescheduledBy.values, required=False, help_text="Who wanted another time: LEAD or HOST. Shown in the event."
+    )
+    reason = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why. Shown in the event only.")
+
+
+class AppointmentUpdateInputSerializer(UpdateInputSerializer):
+    """Changes of an appointment. An absent field keeps its value; null clears one that may be null."""
+
+    status_id = UUIDField(
+        required=False, help_text="The outcome: a status of the appointment board. Takes precedence over outcome_role."
+    )
+    outcome_role = ChoiceField(
+        list(StatusRole.values), required=False, help_text="Sets the outcome to the default status of this role."
+    )
+    host_email = EmailField(
+        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
+    )
+    setter_email = EmailField(
+        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
+    )
+    triager_email = EmailField(
+        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
+    )
+    meeting_url = URLField(
+        required=False, allow_null=True, help_text="Where the call takes place: an http or https URL."
+    )
+    recording_url = URLField(required=False, allow_null=True, help_text="The call's recording: an http or https URL.")
+    call_category = ChoiceField(list(CallCategory.values), required=False, help_text="The kind of call.")
+    custom_fields = ObjectField(
+        required=False,
+        help_text="New values by the custom fields' keys. null removes one; others stay.",
+    )
+
+
+class CallMatchInputSerializer(InputSerializer):
+    """What is known of a call, to find its appointment."""
+
+    host_email = EmailField(help_text="The appointment's host, active or not.")
+    started_at = DateTimeField(help_text="When the call began; the nearest appointment within an hour is found.")
+    lead_email = EmailField(required=False, help_text="If given, only this lead's appointments are found.")
+    meeting_url = URLField(required=False, help_text="If given, only appointments with this URL are found.")
+
+
+class CallAnalysisInputSerializer(InputSerializer):
+    """The analysis of a call, and the appointment that it belongs to."""
+
+    ai_generated_title = StringField(trim_whitespace=True, help_text="The call's title.")
+    ai_rationale = StringField(
+        trim_whitespace=True, max_length=MAX_TEXT_LENGTH, help_text="Why this outcome is suggested."
+    )
+    ai_suggested_outcome = StringField(trim_whitespace=True, help_text="The name of the suggested outcome.")
+    ai_confidence_score = NumberField(min_value=0, max_value=1, help_text="From 0 to 1.")
+    appointment_id = UUIDField(
+        required=False, help_text="The appointment. Required unless external_reference or match is given."
+    )
+    external_reference = StringField(
+        required=False, help_text="A reference of the appointment. Used only without appointment_id."
+    )
+    match = CallMatchInputSerializer(required=False, help_text="Used only without the other two, and for a new call.")
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        if not values.keys() & {"appointment_id", "external_reference", "match"}:
+            problem = "is required unless external_reference or match is given"
+            raise serializers.ValidationError({"appointment_id": [problem]})
+        return values
+
+
+class NoteInputSerializer(LeadNoteInputSerializer):
+    """A note about an appointment."""
+
+    mention_emails = BoundedListField(
+        child=EmailField(),
+        required=False,
+        max_length=MAX_MENTIONS,
+        help_text="The active members whom the note mentions; they are notified.",
+    )
+
+
+class NoteUpdateInputSerializer(LeadNoteUpdateInputSerializer):
+    """Changes of a note about an appointment."""
+
+    mention_emails = BoundedListField(
+        child=EmailField(),
+        required=False,
+        allow_null=True,
+        max_length=MAX_MENTIONS,
+        help_text="The active members whom the note mentions from now on; those who are new are notified.",
+    )
