@@ -1,6 +1,6 @@
 """Running tests in several processes (pytest-xdist): how many, with which servers, and in which order.
 
-`make test` starts one process more than there are cores, because many tests wait. Each process has its own PostgreSQL
+`make test` starts two processes more than there are cores, because many tests wait. Each process has its own PostgreSQL
 and Redis. The tests of one file stay in one process and in their order, except those of `SPLIT`. Named files and what
 `-k` selects run in a single process, where a debugger works; `-n 0` runs everything in one process, `-n 3` in three.
 """
@@ -67,12 +67,10 @@ RUN_FIRST = [
     "tests/hostile/test_slow_pages.py",
     "tests/hostile/test_secrets.py",
 ]
-# These measure throughput, delays or memory, or put the whole service under load. They run at the end, and no other
-# test runs at the same time.
+# These measure throughput and delays. They run at the end, and no other test runs at the same time.
 RUN_ALONE = [
     "tests/faults/test_concurrent_workers.py",
     "tests/faults/test_fairness.py",
-    "tests/faults/test_soak.py",
     "tests/faults/test_throughput.py",
 ]
 
@@ -97,7 +95,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None  # xdist reads it
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores + 1, MAX_PROCESSES)
+    return min(cores + 2, MAX_PROCESSES)
 
 
 # --- servers of each process ------------------------------------------------------------------------------------------

@@ -54,13 +54,11 @@ def problems_of(page: Page, picture: Path) -> list[str]:
     leave_out = [MENU] if len(SHAPES) > 1 and page.locator(MENU).count() else []
     found += violations(page, leave_out=leave_out)
     page.evaluate("document.documentElement.classList.add('dark')")
-    page.screenshot(path=f"{picture}-wide-dark.jpg", type="jpeg", quality=70)
     found += [f"dark: {problem}" for problem in violations(page, rules=["color-contrast"], leave_out=leave_out)]
     page.set_viewport_size({**NARROW})
     found += ["scrolls sideways"] if scrolls_sideways(page) else []
     page.screenshot(path=f"{picture}-narrow-dark.jpg", type="jpeg", quality=70)
     page.evaluate("document.documentElement.classList.remove('dark')")
-    page.screenshot(path=f"{picture}-narrow.jpg", type="jpeg", quality=70)
     page.set_viewport_size({**WIDE})
     return found
 

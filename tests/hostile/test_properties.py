@@ -23,7 +23,7 @@ from tests.hostile.openapi import query_parameters
 pytest_plugins = ["schemathesis.pytest.plugin"]
 EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "0"))
 with_examples = hypothesis_settings(
-    max_examples=EXAMPLES or 25,
+    max_examples=EXAMPLES or 15,
     derandomize=not EXAMPLES,
     database=None,
     deadline=None,
