@@ -21,7 +21,7 @@ def test_folders_stay_together_and_long_tests_are_separate() -> None:
     scopes = {
         "tests/contract/test_cancel.py::test_a[x/y::z]": "tests/contract/test_cancel.py",
         "tests/faults/test_sigkill.py::test_a": "tests/faults",
-        "tests/faults/test_soak.py::test_a": "tests/faults/test_soak.py",
+        "tests/faults/test_fairness.py::test_a": "tests/faults/test_fairness.py",
         "tests/mirror/test_copies.py::test_a[1]": "tests/mirror/test_copies.py::test_a[1]",
     }
 
