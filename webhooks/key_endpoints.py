@@ -18,7 +18,7 @@ from foundation.db.timestamps import now
 from organizations.actors import api_key_actor
 from organizations.events import key_revoked, key_rotated
 from organizations.models import ApiKey
-from organizations.services import lock_organization
+from organizations.services import check_limit, lock_organization
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.replays import replay, replay_since
 from webhooks.services import (
@@ -33,6 +33,7 @@ from webhooks.services import (
 )
 
 MAX_REPLAYED_EVENTS = 10_000
+MAX_DELETED = 1_000
 
 
 def endpoints_of(key: ApiKey) -> QuerySet[Endpoint]:
@@ -72,12 +73,18 @@ def subscribe(
     """Create an endpoint for these topics (none means all); return its id and signing secret.
 
     If the key has one with this URL and these topics, that one is returned, without its secret. Raises what
-    `add_endpoint` does.
+    `add_endpoint` does, and Conflict at `MAX_DELETED`.
     """
     key, event_types = lock_key(key), sorted(set(topics))
     existing = endpoints_of(key).filter(url=url, event_types=event_types).values_list("pk", flat=True).first()
     if existing:
         return existing, None
+    # Every event of the organization passes its endpoints, also deleted ones until they are pruned.
+    deleted = Endpoint.objects.of(key.organization).exclude(deleted_at=None)
+    limit, advice = MAX_DELETED, "Change an endpoint instead of deleting it and creating another one."
+    check_limit(
+        organization=key.organization, rows=deleted, limit=limit, name="endpoints deleted within a day", advice=advice
+    )
     endpoint, secret = add_endpoint(
         organization=key.organization,
         url=url,

@@ -12,7 +12,7 @@ from tests.client import ApiClient
 from tests.contract.assertions import assert_error, assert_invalid_fields
 from tests.contract.concurrency import run_concurrently, status_codes
 from tests.factories import make_api, set_columns, snapshot_of
-from webhooks import services
+from webhooks import key_endpoints, services
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import add_endpoint, change_endpoint, prune
 
@@ -145,6 +145,18 @@ def test_a_key_cannot_enable_what_staff_have_disabled(api, id):
 
     assert_error(response, 409, "Staff have disabled this endpoint; they can enable it in the admin")
     assert_error(api.post(f"{PATH}/{id}/test", {}), 409, "This endpoint is disabled; enable it first")
+
+
+def test_deleted_endpoints_that_are_not_pruned_yet_are_limited(api, monkeypatch):
+    """W34"""
+    monkeypatch.setattr(key_endpoints, "MAX_DELETED", 2)
+    for _ in range(2):
+        assert api.delete(f"{PATH}/{create(api).json()['data']['id']}").status_code == 204
+
+    response = create(api)
+
+    assert response.status_code == 409
+    assert response.json()["message"].startswith("An organization can have at most 2 endpoints deleted within a day")
 
 
 def test_a_deleted_endpoint_gets_nothing_and_is_pruned_a_day_later(api, organization, id):
