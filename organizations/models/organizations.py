@@ -60,6 +60,8 @@ class Scope(models.TextChoices):
     READ = "read", "Read"
     WRITE = "write", "Write"
     WEBHOOKS = "webhooks", "Webhooks"
+    SYNC = "sync", "Sync"
+    ERASE = "erase", "Erase"
 
 
 class ApiKey(TenantModel):

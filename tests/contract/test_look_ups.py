@@ -42,9 +42,10 @@ def test_the_key_and_its_organization_are_returned_exactly(api: ApiClient, organ
     key = ApiKey.objects.of(organization).get()
     data = response.json()["data"]
     assert response.json() == {"success": True, "message": "API key retrieved", "data": data}
+    scopes = ["read", "write", "webhooks", "sync", "erase"]
     assert data == {
         "organization": {"id": str(organization.pk), "name": "Acme", "country": "US"},
-        "key": {"id": key.key_id, "name": "Tests", "scopes": ["read", "write", "webhooks"], "expires_at": None},
+        "key": {"id": key.key_id, "name": "Tests", "scopes": scopes, "expires_at": None},
         "limits": {"requests_per_minute": 600, "body_bytes": 1_048_576, "page_limit": 100},
         "last_event_id": None,
         "version": api.get("/api/schema").json()["info"]["version"],
