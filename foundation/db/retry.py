@@ -1,4 +1,4 @@
-"""Retrying a transaction that lost a race against another one."""
+"""Retrying a transaction that lost a race against others."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,24 +10,28 @@ from psycopg.errors import DeadlockDetected, SerializationFailure
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# After a deadlock with one transaction, a request can find that another has inserted its row.
+MAX_ATTEMPTS = 4
+
 
 def atomic_with_retry(function: Callable[P, T]) -> Callable[P, T]:
-    """Run the decorated function in a transaction, and once more after a conflict.
+    """Run the decorated function in a transaction, and again after a conflict, `MAX_ATTEMPTS` times at most.
 
     A conflict is an integrity error (another transaction inserted the same row first), a deadlock or a serialization
-    failure. The function must be safe to call twice.
+    failure. The function must be safe to call again.
     """
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            with transaction.atomic():
-                return function(*args, **kwargs)
-        except IntegrityError:
-            pass  # the retry finds the row that the other transaction has committed
-        except OperationalError as error:
-            if not is_serialization_failure(error):
-                raise
+        for _ in range(MAX_ATTEMPTS - 1):
+            try:
+                with transaction.atomic():
+                    return function(*args, **kwargs)
+            except IntegrityError:
+                pass  # the next attempt finds the row that the other transaction has committed
+            except OperationalError as error:
+                if not is_serialization_failure(error):
+                    raise
         with transaction.atomic():
             return function(*args, **kwargs)
 

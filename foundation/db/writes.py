@@ -76,7 +76,7 @@ def insert_or_get(new: Model, find: Callable[[], Model | None], *dependents: mod
     """Insert `new` and return it with True, or return the existing row that `find` finds, with False.
 
     `dependents` are rows of other tables, which are inserted together with `new` or not at all. Raises IntegrityError
-    if the existing row is gone again; `atomic_with_retry` then runs the transaction once more.
+    if the existing row is gone again; `atomic_with_retry` then runs the transaction again.
     """
     if insert_all(new, *dependents, on_conflict_do_nothing=True):
         return new, True
