@@ -14,6 +14,7 @@ from appointments.models import (
     CanceledBy,
     RescheduledBy,
 )
+from foundation.api.batches import MAX_ROWS, RowsField
 from foundation.api.fields import (
     MAX_TEXT_LENGTH,
     BooleanField,
@@ -97,6 +98,20 @@ class BookingInputSerializer(InputSerializer):
         default=True,
         allow_null=True,
         help_text="false: no one is notified about this booking. Events are recorded.",
+    )
+
+
+class AppointmentImportInputSerializer(InputSerializer):
+    """Appointments to book."""
+
+    rows = RowsField(
+        child=BookingInputSerializer(),
+        max_length=MAX_ROWS,
+        help_text=f"1 to {MAX_ROWS} bookings, each as in the request for one, except that its notify is ignored. Ten "
+        "count as one request.",
+    )
+    notify = BooleanField(
+        default=False, allow_null=True, help_text="true: the bookings notify as single ones do. Events are recorded."
     )
 
 

@@ -17,6 +17,7 @@ from appointments.models import (
     RescheduledBy,
 )
 from foundation.api import sql_serializers as sql
+from foundation.api.batches import ImportedRowSerializer, ImportSerializer, ResultsField
 from leads.models import CustomField
 from leads.serializers import (
     STORED,
@@ -196,6 +197,22 @@ class BookingSerializer(sql.SQLSerializer):
 
     id = sql.UUIDField(help_text="The appointment's id.")
     is_duplicate = sql.BooleanField(help_text="True if the reference was booked before, for the same time.")
+
+
+class ImportedAppointmentSerializer(ImportedRowSerializer):
+    """The result of a row of an import of appointments."""
+
+    component_name = "ImportedAppointment"
+
+    data = sql.NestedObject(BookingSerializer, help_text="The result, if the row was done.")
+
+
+class AppointmentImportSerializer(ImportSerializer):
+    """The result of an import of appointments."""
+
+    component_name = "AppointmentImport"
+
+    rows = ResultsField(ImportedAppointmentSerializer)
 
 
 class CancellationSerializer(sql.SQLSerializer):

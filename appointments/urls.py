@@ -11,6 +11,9 @@ urlpatterns = [
         AppointmentViewSet.as_view({"post": "reschedule"}),
         name="appointment-reschedule",
     ),
+    path(
+        "external/appointments/import", AppointmentViewSet.as_view({"post": "create_many"}), name="appointment-import"
+    ),
     path("external/appointments/cancel", AppointmentViewSet.as_view({"post": "cancel"}), name="appointment-cancel"),
     path(
         "external/appointments/<str:id>",

@@ -1,4 +1,4 @@
-"""The appointment endpoints, and the look-up of event types (docs/interface.md, A8 to A26, A33 to A42 and A50)."""
+"""The appointment endpoints, and the look-up of event types (docs/interface.md, A8 to A26, A33 to A42, A50, A64)."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from appointments.filters import AppointmentFilter, EventTypeFilter, NoteFilter, OutcomeChangeFilter
 from appointments.input_serializers import (
+    AppointmentImportInputSerializer,
     AppointmentUpdateInputSerializer,
     BookingInputSerializer,
     CallAnalysisInputSerializer,
@@ -19,6 +20,7 @@ from appointments.input_serializers import (
 from appointments.models import RememberedCancellation
 from appointments.serializers import (
     AppointmentDetailSerializer,
+    AppointmentImportSerializer,
     AppointmentListSerializer,
     BookingSerializer,
     CallAnalysisSerializer,
@@ -41,6 +43,7 @@ from appointments.services import (
     reschedule_by_reference,
     write_note,
 )
+from foundation.api.batches import ImportViewSet, Row
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.fields import MAX_NAME_LENGTH
 from foundation.api.openapi import (
@@ -62,7 +65,7 @@ from leads.serializers import NoteDeletionSerializer
 APPOINTMENT = ("appointment", AppointmentDetailSerializer)
 
 
-class AppointmentViewSet(ExternalViewSet):
+class AppointmentViewSet(ImportViewSet):
     """Appointments."""
 
     def has_known_reference(self, data: Mapping[str, object]) -> bool:
@@ -84,10 +87,27 @@ class AppointmentViewSet(ExternalViewSet):
         If the appointment has been moved since, its first and its present time both count as the same. The lead is
         found by e-mail and the event type by name; each is created if there is none.
         """
-        booking = book(organization=self.organization, actor=self.actor, **self.validated(BookingInputSerializer))
+        response = self.create_one(dict(request.data))
+        return self.with_representation(response, *APPOINTMENT, response.data["data"]["id"])
+
+    def create_one(self, row: Row) -> Response:
+        booking = book(organization=self.organization, actor=self.actor, **self.validated(BookingInputSerializer, row))
         message, status = ("Appointment created", 201) if booking.is_new else ("Appointment already exists", 200)
-        response = action_response(message, {"id": booking.id, "is_duplicate": not booking.is_new}, status=status)
-        return self.with_representation(response, *APPOINTMENT, booking.id)
+        return action_response(message, {"id": booking.id, "is_duplicate": not booking.is_new}, status=status)
+
+    @extend_schema(
+        summary="Import appointments",
+        request=AppointmentImportInputSerializer,
+        responses={200: ActionResponse(AppointmentImportSerializer, "Rows imported")},
+    )
+    def create_many(self, request: Request) -> Response:
+        """Book up to 200 appointments, one after the other. A row that fails stops no other. Safe to repeat.
+
+        No one is notified, unless `notify` is true.
+        """
+        data = self.validated(AppointmentImportInputSerializer)
+        notify = bool(data["notify"])
+        return self.import_rows(data["rows"], lambda row: self.create_one({**row, "notify": notify}))
 
     @extend_schema(
         summary="Reschedule an appointment",

@@ -5,12 +5,15 @@ docs/interface.md, L17, L26, L27 and L40.
 
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from foundation.api.filters import (
     ChoiceFilter,
     DateTimeFilter,
     IdListFilter,
     OrderingFilter,
     QueryFilter,
+    ReferenceFilter,
     RelatedIdFilter,
 )
 from foundation.api.sql_serializers import Tenant
@@ -71,8 +74,16 @@ class PhoneFilter(QueryFilter):
         return False
 
 
+class LeadReferenceFilter(ReferenceFilter):
+    """The lead with this `external_reference`, compared exactly."""
+
+    def filter(self, qs: QuerySet, value: str) -> QuerySet:
+        return qs.filter(external_reference=value)
+
+
 class LeadFilter(CountedListFilter):
     id = IdListFilter()
+    external_reference = LeadReferenceFilter()
     email = QueryFilter("email", method="filter_email", help_text="The lead's e-mail, case-insensitive.")
     phone = PhoneFilter()
     status_id = RelatedIdFilter("status", Status, help_text="A status of the organization.")

@@ -170,6 +170,7 @@ def take_values(lead: Lead, other: Lead, values: Collection[str]) -> None:
             setattr(lead, column, getattr(other, column))
     chosen = {name: other.custom_values.get(name) for name in values if name not in CHOICES}
     lead.custom_values = {name: value for name, value in {**lead.custom_values, **chosen}.items() if value is not None}
+    lead.external_reference = lead.external_reference or other.external_reference
     lead.first_source_id = min(lead, other, key=lambda row: (row.created_at, row.pk)).first_source_id
 
 
@@ -203,6 +204,8 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
 
     from_status_id, ids = lead.status_id, moved_ids(row)
     row.delete()
+    if lead.external_reference != row.snapshot["merged"].get("external_reference"):
+        row.snapshot["kept"].pop("external_reference", None)  # set since, which no event tells
     set_columns(lead, row.snapshot["kept"])
     lead.save_version()
     restored = restore_lead(row)
@@ -230,7 +233,7 @@ def restore_lead(row: LeadMerge) -> Lead:
     set_columns(lead, row.snapshot["merged"] if row.snapshot else {})
     lead.updated_at = max(now(), lead.updated_at + timedelta(milliseconds=1))
     if not insert_all(lead, on_conflict_do_nothing=True):
-        raise Conflict(f"Another lead has the e-mail {lead.email} now.")
+        raise Conflict(f"Another lead has the e-mail {lead.email} or its reference now.")
     return lock_leads(row.organization, row.previous_id)[0]
 
 

@@ -119,15 +119,19 @@ class Lead(VersionedModel):
     next_step_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, editable=False)
     next_step_note = models.CharField(max_length=255, null=True, editable=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
+    external_reference = models.CharField(max_length=255, null=True, editable=False)  # an integrator's own id
 
-    unversioned = ("is_first_name_from_email",)
+    unversioned = ("is_first_name_from_email", "external_reference")
 
     objects: ClassVar[Any] = tenant_manager(LeadQuerySet)
     unscoped: ClassVar[Any] = LeadQuerySet.as_manager()
 
     class Meta(VersionedModel.Meta):
         ordering = ["-created_at", "-id"]
-        constraints = [UniqueConstraint("organization", Lower("email"), name="one_lead_per_email")]
+        constraints = [
+            UniqueConstraint("organization", Lower("email"), name="one_lead_per_email"),
+            UniqueConstraint("organization", "external_reference", name="one_lead_per_reference"),
+        ]
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="lead_newest"),
             # A filtered list is sorted by created_at; including it here allows an index-only scan.

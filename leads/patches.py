@@ -12,7 +12,7 @@ from foundation.db.retry import atomic_with_retry
 from leads.custom_values import merge_custom_values
 from leads.models import CustomField
 from leads.serializers import LeadSerializer
-from leads.services import edit_lead, find_members, lock_lead
+from leads.services import check_reference_owner, edit_lead, find_members, find_reference_owner, lock_lead
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
 from organizations.versions import VersionedModel, check_version
@@ -27,8 +27,8 @@ def patch_lead(
     """Change a lead as `edit_lead` does, and return it as its detail shows it.
 
     `changes` has values of `LeadUpdateInputSerializer`; None clears one. Raises ResourceNotFound, PreconditionFailed
-    unless the lead has the `version` (None: any), and ValidationFailed. Locks the lead, or the one into which it was
-    merged.
+    unless the lead has the `version` (None: any), ValidationFailed, and Conflict for an erased lead or another one's
+    reference. Locks the lead, or the one into which it was merged.
     """
     lead = lock_lead(organization, lead_id)
     if lead is None:
@@ -41,6 +41,9 @@ def patch_lead(
     values |= changed_members(lead, ["setter"], changes)
     if "custom_fields" in changes:
         values["custom_values"] = merge_custom_values(lead, CustomField.Entity.LEAD, changes["custom_fields"])
+    if "external_reference" in changes:
+        values["external_reference"] = reference = changes["external_reference"]
+        check_reference_owner(reference, find_reference_owner(organization, reference), lead)
     edit_lead(organization=organization, actor=actor, lead=lead, **values)
     return LeadSerializer.get(organization, lead.pk)
 

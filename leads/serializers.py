@@ -14,6 +14,7 @@ from django.db.models.functions import Cast
 from rest_framework import serializers
 
 from foundation.api import sql_serializers as sql
+from foundation.api.batches import MAX_ROWS, ImportedRowSerializer, ImportSerializer, ResultsField, RowsField
 from foundation.api.fields import (
     MAX_TEXT_LENGTH,
     BoundedListField,
@@ -232,6 +233,31 @@ class LeadUpsertSerializer(sql.SQLSerializer):
     kept = sql.StringListField(help_text="The given fields of which the lead has another value, which it keeps.")
 
 
+class ImportedLeadSerializer(ImportedRowSerializer):
+    """The result of a row of an import of leads."""
+
+    component_name = "ImportedLead"
+
+    data = sql.NestedObject(LeadUpsertSerializer, help_text="The result, if the row was done.")
+
+
+class LeadImportSerializer(ImportSerializer):
+    """The result of an import of leads."""
+
+    component_name = "LeadImport"
+
+    rows = ResultsField(ImportedLeadSerializer)
+
+
+class LeadErasureSerializer(sql.SQLSerializer):
+    """A request to erase a lead."""
+
+    component_name = "LeadErasure"
+
+    id = sql.UUIDField(help_text="The lead's id, which stays.")
+    state = sql.StringField(help_text="done, or running: the event `lead.erased` is recorded when it is done.")
+
+
 class NoteDeletionSerializer(sql.SQLSerializer):
     """The result of deleting a note."""
 
@@ -242,7 +268,9 @@ class NoteDeletionSerializer(sql.SQLSerializer):
 
 # --- Input
 
-OVERWRITABLE = ["first_name", "last_name", "phone_e164", "setter_email", "source", "custom_fields"]
+OVERWRITABLE = [
+    *("first_name", "last_name", "phone_e164", "setter_email", "external_reference", "source", "custom_fields")
+]
 
 
 class LeadUpsertInputSerializer(InputSerializer):
@@ -262,6 +290,9 @@ class LeadUpsertInputSerializer(InputSerializer):
         help_text="ISO 3166-1 alpha-2, in either letter case. Required with phone_e164.",
     )
     setter_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
+    external_reference = StringField(
+        required=False, help_text="Your own id of the lead, unique in the organization and compared exactly."
+    )
     source = StringField(  # type: ignore[assignment]  # DRF's fields have an attribute of this name
         required=False, trim_whitespace=True, help_text="Where the lead comes from. Defaults to MANUAL for a new lead."
     )
@@ -277,6 +308,16 @@ class LeadUpsertInputSerializer(InputSerializer):
         """Return the values with a `phone` in place of number and country."""
         phone = parse_e164(values.pop("phone_e164", ""), values.pop("phone_country", ""))
         return values | ({"phone": phone} if phone else {})
+
+
+class LeadImportInputSerializer(InputSerializer):
+    """Leads to create or complete."""
+
+    rows = RowsField(
+        child=LeadUpsertInputSerializer(),
+        max_length=MAX_ROWS,
+        help_text=f"1 to {MAX_ROWS} leads, each as in the request for one. Ten count as one request.",
+    )
 
 
 class StatusUpdateInputSerializer(InputSerializer):
@@ -301,6 +342,11 @@ class LeadUpdateInputSerializer(UpdateInputSerializer):
     )
     setter_email = EmailField(
         required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
+    )
+    external_reference = StringField(
+        required=False,
+        allow_null=True,
+        help_text="Your own id of the lead, unique in the organization and compared exactly. Not shown in responses.",
     )
     custom_fields = ObjectField(
         required=False,

@@ -175,6 +175,21 @@ def find_merged(*, organization: Tenant, lead_id: UUID) -> UUID | None:
     return merged_into
 
 
+def find_reference_owner(organization: Organization, reference: str | None) -> UUID | None:
+    """Return the id of the lead that has the reference; the unique index refuses one stored at the same time."""
+    if reference is None:
+        return None
+    leads = Lead.objects.of(organization).filter(external_reference=reference)
+    owner_id: UUID | None = leads.values_list("pk", flat=True).first()
+    return owner_id
+
+
+def check_reference_owner(reference: str | None, owner_id: UUID | None, lead: Lead) -> None:
+    """Raise Conflict if the reference belongs to another lead."""
+    if owner_id not in (None, lead.pk):
+        raise Conflict(f"external_reference {reference} belongs to another lead")
+
+
 def find_members(organization: Organization, emails: Mapping[str, str | None]) -> dict[str, Membership]:
     """Return the members with these e-mails by role, such as `setter`; a role without e-mail is left out.
 

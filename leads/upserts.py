@@ -9,7 +9,15 @@ from foundation.db.retry import atomic_with_retry
 from leads.custom_values import TOO_LONG, JsonValue, are_too_long, merge_custom_values
 from leads.models import CustomField, Lead
 from leads.phones import Phone, parse_phone
-from leads.services import find_members, get_or_create_source, normalized_source_name, save_lead, upsert_lead
+from leads.services import (
+    check_reference_owner,
+    find_members,
+    find_reference_owner,
+    get_or_create_source,
+    normalized_source_name,
+    save_lead,
+    upsert_lead,
+)
 from organizations.actors import Actor
 from organizations.models import Organization
 from statuses.models import Board, StatusRole
@@ -34,6 +42,7 @@ def upsert_by_email(
     overwrite: Collection[str] = (),
     phone: Phone | None = None,
     setter_email: str | None = None,
+    external_reference: str | None = None,
     source: str = "",
     custom_fields: Mapping[str, object] | None = None,
     **names: str,
@@ -41,13 +50,17 @@ def upsert_by_email(
     """Create the lead with this e-mail, or fill its empty fields; known values are replaced if `overwrite` names them.
 
     `changed` and `kept` name the given fields whose values differ from the lead's. `names` can have `first_name` and
-    `last_name`. Raises ValidationFailed for an unknown setter or custom field. Locks the lead.
+    `last_name`. Raises ValidationFailed for an unknown setter or custom field, Conflict if another lead has the
+    reference. Locks the lead.
     """
     fields: dict[str, Columns] = {name: {name: text} for name, text in names.items()}
     if phone:
         fields["phone_e164"] = {"phone_e164": phone.e164, "phone_country": phone.country}
     if setter_email:
         fields["setter_email"] = find_members(organization, {"setter": setter_email})
+    if external_reference:
+        fields["external_reference"] = {"external_reference": external_reference}
+    owner_id = find_reference_owner(organization, external_reference)
     custom_values = merge_custom_values(Lead(organization=organization), CustomField.Entity.LEAD, custom_fields or {})
     lead_source = get_or_create_source(organization=organization, name=normalized_source_name(source) or "MANUAL")
     if source:
@@ -64,8 +77,10 @@ def upsert_by_email(
             "is_first_name_from_email": "first_name" not in names,
             "custom_values": custom_values,
             **{name: value for columns in fields.values() for name, value in columns.items()},
+            "external_reference": None if owner_id else external_reference,
         },
     )
+    check_reference_owner(external_reference, owner_id, lead)
     if is_new:
         return UpsertedLead(lead.pk, is_new, [*fields, *field_names(organization, custom_values)], [])
     changed, kept = fill_fields(lead, fields, overwrite)

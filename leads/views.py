@@ -1,12 +1,13 @@
 """The lead endpoints, and the look-ups of sources and custom fields.
 
-docs/interface.md, L15 to L18, L26 to L29 and L40 to L42.
+docs/interface.md, L15 to L18, L26 to L33, and L40 to L50.
 """
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from foundation.api.batches import ImportViewSet, Row
 from foundation.api.exceptions import ResourceNotFound
 from foundation.api.openapi import (
     ERROR,
@@ -23,8 +24,12 @@ from foundation.api.viewsets import ExternalViewSet
 from leads.filters import CustomFieldFilter, LeadFilter, LeadNoteFilter, LeadStatusChangeFilter, SourceFilter
 from leads.notes import change_lead_note, delete_lead_note, write_lead_note
 from leads.patches import patch_lead
+from leads.privacy.erasing import request_erasure
 from leads.serializers import (
     CustomFieldItemSerializer,
+    LeadErasureSerializer,
+    LeadImportInputSerializer,
+    LeadImportSerializer,
     LeadListSerializer,
     LeadNoteInputSerializer,
     LeadNoteItemSerializer,
@@ -44,7 +49,7 @@ from leads.upserts import upsert_by_email
 from statuses.serializers import StatusSerializer
 
 
-class LeadViewSet(ExternalViewSet):
+class LeadViewSet(ImportViewSet):
     """Leads."""
 
     @extend_schema(
@@ -69,11 +74,23 @@ class LeadViewSet(ExternalViewSet):
 
         Known values stay, unless `overwrite` names their fields.
         """
-        data = self.validated(LeadUpsertInputSerializer)
+        return self.create_one(dict(request.data))
+
+    def create_one(self, row: Row) -> Response:
+        data = self.validated(LeadUpsertInputSerializer, row)
         result = upsert_by_email(organization=self.organization, actor=self.actor, **data)
         if result.is_new:
             return action_response("Lead created", result._asdict(), status=201)
         return action_response("Lead updated", result._asdict())
+
+    @extend_schema(
+        summary="Import leads",
+        request=LeadImportInputSerializer,
+        responses={200: ActionResponse(LeadImportSerializer, "Rows imported")},
+    )
+    def create_many(self, request: Request) -> Response:
+        """Create or complete up to 200 leads, one after the other. A row that fails stops no other. Safe to repeat."""
+        return self.import_rows(self.validated(LeadImportInputSerializer)["rows"], self.create_one)
 
     @extend_schema(summary="Get a lead", responses={200: DetailResponse(LeadSerializer, "Lead retrieved")})
     def retrieve(self, request: Request, id: str) -> Response:
@@ -107,6 +124,17 @@ class LeadViewSet(ExternalViewSet):
             changes=changes,
         )
         return action_response("Lead updated", data)
+
+    @extend_schema(
+        summary="Erase a lead",
+        request=None,
+        responses={202: ActionResponse(LeadErasureSerializer, "Lead erasure accepted")},
+    )
+    def erase(self, request: Request, id: str) -> Response:
+        """Erase all personal data of a lead, for good: at once, or soon if much is stored about it. Safe to repeat."""
+        erasure = request_erasure(organization=self.organization, actor=self.actor, lead_id=self.parse_id(id))
+        state = "done" if erasure.finished_at else "running"
+        return action_response("Lead erasure accepted", {"id": erasure.lead_id, "state": state}, status=202)
 
     @extend_schema(
         summary="Update a lead's status",

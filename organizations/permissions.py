@@ -114,11 +114,11 @@ def roles_up_to(role: str) -> list[MemberRole]:
 
 
 class HasScope(BasePermission):
-    """Requires the view's scope: without one, the scope `read` for GET and HEAD, and `write` for all other methods."""
+    """Requires the scope of the view or path: without one, `read` for GET and HEAD, and `write` for other methods."""
 
     def has_permission(self, request: Request, view: object) -> bool:
         by_method = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
-        needed = getattr(view, "scope", by_method)
+        needed = getattr(view, "scope", None) or by_method
         if needed not in request.auth.key.scopes:
             raise PermissionDenied(f"This API key lacks the scope {needed}")
         return True

@@ -24,7 +24,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from foundation.api.client_address import client_address
-from foundation.api.exceptions import DomainError, ResourceNotFound, ValidationFailed, is_unavailable
+from foundation.api.exceptions import DomainError, RequestInProgress, ResourceNotFound, ValidationFailed, is_unavailable
 from foundation.api.fields import parse_timestamp, parse_uuid
 from foundation.api.filters import ListFilter
 from foundation.api.pagination import PAGE_PARAMETERS, Page, read_parameters
@@ -56,6 +56,7 @@ class ApiView(APIView):
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     usage: Usage | None = None
+    scope: str | None = None  # that a key needs instead of those by method; of a class, or of a path
     is_interrupted = False
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
@@ -113,6 +114,8 @@ class ApiView(APIView):
             try:
                 with transaction.atomic():
                     return handler(request, *args, **kwargs)
+            except RequestInProgress:
+                raise
             except (DomainError, APIException) as error:
                 return self.handle_exception(error)
 
@@ -147,9 +150,10 @@ class ApiView(APIView):
     def actor(self) -> Any:
         return self.auth.actor
 
-    def validated(self, input_serializer: type[Serializer]) -> dict[str, Any]:
-        """Return the body's typed values; raises a 400 that names the invalid fields."""
-        serializer = input_serializer(data=self.request.data, context={"organization": self.organization})
+    def validated(self, input_serializer: type[Serializer], data: object = None) -> dict[str, Any]:
+        """Return the typed values of the data, by default the body; raises a 400 that names the invalid fields."""
+        data = self.request.data if data is None else data
+        serializer = input_serializer(data=data, context={"organization": self.organization})
         serializer.is_valid(raise_exception=True)
         return serializer.validated_data
 

@@ -13,7 +13,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 
-from foundation.api.exceptions import ValidationFailed
+from foundation.api.exceptions import ResourceNotFound
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_or_get
@@ -26,6 +26,7 @@ from leads.privacy.imports import cancel_unread_imports, forget_imported_rows, h
 from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import forget_views
+from leads.services import lock_lead
 from leads.topics import ERASED
 from notifications.services import erase_notifications
 from organizations.actors import Actor, ActorKind, actor_columns
@@ -45,25 +46,35 @@ PAUSE = timedelta(minutes=1)  # after an error
 TOO_SLOW = (QueryCanceled, LockNotAvailable, DeadlockDetected)
 
 
+@atomic_with_retry
 def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) -> Erasure:
     """Erase the lead, or let a worker do it if it takes long. Returns the request, which says whether it is finished.
 
-    Requesting it again is safe. Locks the lead, so that no one merges it. May run in the caller's transaction. Raises
-    ValidationFailed if the organization has no such lead.
+    The id of a merged lead erases the one that it is part of. Requesting it again is safe. Locks the lead, so that no
+    one merges it. May run in the caller's transaction. Raises ResourceNotFound if the organization has no such lead.
     """
-    with transaction.atomic():
-        lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
-        if lead is None:
-            raise ValidationFailed({"lead_id": ["is not known in the organization"]})
-        lead.organization = organization
-        new = Erasure(organization=organization, lead_id=lead_id, updated_at=now() - PAUSE, **actor_columns(actor))
-        erasure, is_new = insert_or_get(new, lambda: open_erasure(lead))
-        if not is_new or finish_in_time(erasure, lead):
-            return erasure
-        details = f"Lead {lead_id}: requested; a worker erases it"
-        record_security_event(SecurityEventKind.LEAD_ERASED, organization=organization, details=details)
-        send_on_commit(TASK)
+    lead = lock_lead(organization, lead_id)
+    if lead is None:
+        raise ResourceNotFound
+    new = Erasure(organization=organization, lead_id=lead.pk, updated_at=now() - PAUSE, **actor_columns(actor))
+    erasure, is_new = insert_or_get(new, lambda: open_erasure(lead))
+    if not is_new or finish_in_time(erasure, lead):
+        return erasure
+    log_erasure(erasure, "requested; a worker erases it")
+    send_on_commit(TASK)
     return erasure
+
+
+def log_erasure(erasure: Erasure, text: str) -> None:
+    """Add an entry to the security log. It names an API key in its text, because only users can be its actor."""
+    is_staff = erasure.actor_kind == ActorKind.STAFF
+    key = f" by API key {erasure.actor_name[:100]}" if erasure.actor_kind == ActorKind.API_KEY else ""
+    record_security_event(
+        SecurityEventKind.LEAD_ERASED,
+        organization=erasure.organization,
+        actor=User.objects.filter(pk=erasure.actor_id).first() if is_staff else None,
+        details=f"Lead {erasure.lead_id}{key}: {text}".rstrip(": "),
+    )
 
 
 def open_erasure(lead: Lead) -> Erasure | None:
@@ -180,13 +191,7 @@ def finish(erasure: Erasure) -> None:
     total.update(erasure.counts)
     actor = Actor(ActorKind(erasure.actor_kind), erasure.actor_id, erasure.actor_name)
     record_event(ERASED, lead, actor=actor)
-    details = ", ".join(f"{count} {name}" for name, count in total.items() if count)
-    record_security_event(
-        SecurityEventKind.LEAD_ERASED,
-        organization=organization,
-        actor=User.objects.filter(pk=actor.id).first() if actor.kind == ActorKind.STAFF else None,
-        details=f"Lead {lead.pk}: {details}".rstrip(": "),
-    )
+    log_erasure(erasure, ", ".join(f"{count} {name}" for name, count in total.items() if count))
     erasure.finished_at = now()
     erasure.save(update_fields=["finished_at"])
 

@@ -105,6 +105,7 @@ empty_rows(
         "next_step_type": None,
         "next_step_note": None,
         "custom_values": {},
+        "external_reference": None,
     },
     harmless=(),
 )

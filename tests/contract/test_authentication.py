@@ -37,6 +37,8 @@ WRITE_BODIES = {
         "schedule_time": "2027-01-06T11:00:00Z",
     },
     "POST /api/external/appointments/cancel": {"external_reference": "ref-1"},
+    "POST /api/external/appointments/import": {"rows": [booking_payload()]},
+    "POST /api/external/leads/import": {"rows": [{"email": "ada@example.com"}]},
     "POST /api/opt-in/submit": opt_in_payload(),
     f"PATCH /api/external/appointments/{UNKNOWN_ID}": {"meeting_url": None},
     f"PATCH /api/external/leads/{UNKNOWN_ID}": {"last_name": None},

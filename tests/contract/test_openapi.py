@@ -20,13 +20,16 @@ OPERATIONS = {
     "/api/external/appointments": {"get", "post"},
     "/api/external/appointments/reschedule": {"post"},
     "/api/external/appointments/cancel": {"post"},
+    "/api/external/appointments/import": {"post"},
     "/api/external/appointments/{id}": {"get", "patch"},
     "/api/opt-in/submit": {"post"},
     "/api/external/opt-ins": {"get"},
     "/api/external/opt-ins/{id}": {"get"},
     "/api/external/statuses": {"get"},
     "/api/external/leads": {"get", "post"},
+    "/api/external/leads/import": {"post"},
     "/api/external/leads/{id}": {"get", "patch"},
+    "/api/external/leads/{id}/erase": {"post"},
     "/api/external/leads/{id}/status": {"patch"},
     "/api/external/call-analyses/{call_analysis_call_id}": {"put"},
     "/api/external/appointments/{id}/notes": {"get", "post"},
@@ -77,7 +80,7 @@ QUERY_PARAMETERS = {
     ),
     "/api/external/opt-ins": "page limit id external_reference source lead_id created_from created_to ordering",
     "/api/external/leads": (
-        "page limit id email phone status_id status_role setter "
+        "page limit id external_reference email phone status_id status_role setter "
         "created_from created_to updated_from updated_to ordering"
     ),
     "/api/external/events": "after type limit created_from created_to lead_id appointment_id",

@@ -158,7 +158,8 @@ def test_the_address_of_a_merged_lead_leads_to_the_kept_one(api, organization):
         (
             {"overwrite": ["first_name", "email"]},
             "overwrite.1",
-            "overwrite.1 must be one of: first_name, last_name, phone_e164, setter_email, source, custom_fields",
+            "overwrite.1 must be one of: first_name, last_name, phone_e164, setter_email, external_reference, source, "
+            "custom_fields",
         ),
         ({"overwrite": "first_name"}, "overwrite", "overwrite must be an array"),
     ],

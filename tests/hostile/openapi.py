@@ -22,6 +22,7 @@ CHANGE_NOTE, CHANGE_LEAD_NOTE = (
     f"PATCH /api/external/{kind}/{{id}}/notes/{{note_id}}" for kind in ("appointments", "leads")
 )
 UPSERT_LEAD = "POST /api/external/leads"
+IMPORT_LEADS, IMPORT_APPOINTMENTS = (f"POST /api/external/{kind}/import" for kind in ("leads", "appointments"))
 RESCHEDULE = "POST /api/external/appointments/reschedule"
 SUBMIT, SET_LEAD_STATUS = "POST /api/opt-in/submit", "PATCH /api/external/leads/{id}/status"
 QUESTION_ANSWERS = [
@@ -38,6 +39,8 @@ VALID_BODIES: dict[str, dict[str, Any]] = {
     UPDATE_LEAD: {"first_name": "Ada", "phone_e164": None, "phone_country": None},
     # The phone's country can be sent alone.
     UPSERT_LEAD: {"email": "ada@example.com", "overwrite": ["first_name", "last_name"], "custom_fields": {}},
+    IMPORT_LEADS: {"rows": [{"email": "ada@example.com"}] * 2},
+    IMPORT_APPOINTMENTS: {"rows": [booking_payload()] * 2, "notify": False},
     PUT_ANALYSIS: {
         "ai_generated_title": "A good call",
         "ai_rationale": "They asked for the contract.",
@@ -131,7 +134,8 @@ def nested_fields(operation: str, schema: Schema, prefix: str = "") -> Iterator[
         yield BodyField(operation, f"{prefix}{name}", field_schema)
         if "properties" in field_schema:
             yield from nested_fields(operation, field_schema, f"{prefix}{name}.")
-        if "items" in field_schema:
+        # A row's fields are those of the request for one, and have errors of their own.
+        if "items" in field_schema and name != "rows":
             # The second element as an example, because an error must name the right position and not just the first.
             item = resolve(field_schema["items"])
             if "properties" in item:

@@ -224,6 +224,29 @@ class Acts:
             changes["custom_fields"] = self.json_value_of("LEAD")
         self.update(self.row(Lead), changes)
 
+    def import_rows(self) -> None:
+        """Import leads, some of them known or repeated, and bookings of theirs; some rows fail."""
+        leads = [
+            {"email": self.email(known=50), **self.some(40, {"last_name": self.word, "source": self.word})}
+            for _ in range(self.random.randint(1, 4))
+        ]
+        leads.append({"email": "nobody", "external_reference": f"crm-{self.random.randint(1, 20)}"})
+        leads[0]["external_reference"] = f"crm-{self.random.randint(1, 20)}"
+        bookings = [
+            booking_payload(
+                external_reference=f"ref-{self.random.randint(1, 10**9)}",
+                schedule_time=self.time().isoformat(),
+                lead_email=lead["email"],
+                event_type_name=self.random.choice(EVENT_TYPES),
+            )
+            for lead in leads
+        ]
+        self.bookings += bookings[:-1]
+        for path, rows in (("leads", leads), ("appointments", bookings)):
+            response = self.api.post(f"/api/external/{path}/import", {"rows": rows})
+            self.expect(response, 200)
+            assert response.json()["data"]["rows"][-1]["status"] == 400
+
     def update(self, row: Any, changes: dict[str, Any]) -> None:
         """Send the changes to the row; False stands for null."""
         body = {name: None if value is False else value for name, value in changes.items()}
@@ -488,6 +511,7 @@ WEIGHTS = {
     "set_lead_status": 8,
     "update_appointment": 6,
     "update_lead": 6,
+    "import_rows": 2,
     "write_note": 4,
     "edit_lead_page": 3,
     "edit_appointment_page": 5,

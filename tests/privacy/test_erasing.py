@@ -17,7 +17,7 @@ from django.test import Client
 from psycopg import sql
 
 from appointments.models import Appointment, CallAnalysis, DeletedNote
-from foundation.api.exceptions import ValidationFailed
+from foundation.api.exceptions import ResourceNotFound
 from foundation.db.encryption import EncryptedField
 from foundation.db.timestamps import now
 from foundation.outbox import State, run_group
@@ -344,7 +344,7 @@ def test_another_organizations_lead_is_unknown(
 ) -> None:
     before = snapshot_of(organization)
 
-    with pytest.raises(ValidationFailed):
+    with pytest.raises(ResourceNotFound):
         request_erasure(organization=other_organization, actor=SYSTEM, lead_id=lead.pk)
 
     assert snapshot_of(organization) == before
