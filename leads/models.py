@@ -77,13 +77,15 @@ class LeadQuerySet(TenantQuerySet):
         # leakproof, only on rows that have passed the policy. The function runs as the table's owner, so it may.
         emails = spellings(email)
         lead_id, merged_into = (
-            # None is there because Coalesce needs at least two expressions.
-            Coalesce(
-                *(Func(Value(organization), Value(email), function=function) for email in emails),
-                Value(None),
-                output_field=models.UUIDField(),
+            # Coalesce only if needed: PostgreSQL takes it for leaky, and reads all of the organization's leads.
+            Coalesce(*calls) if len(calls) > 1 else calls[0]
+            for calls in (
+                [
+                    Func(Value(organization), Value(each), function=function, output_field=models.UUIDField())
+                    for each in emails
+                ]
+                for function in ("leads_with_email", "leads_merged_email")
             )
-            for function in ("leads_with_email", "leads_merged_email")
         )
         # With `for_update`, the comparison drops a lead whose e-mail changed during the wait for its lock.
         has_email = Q(lowercase_email__in=emails) | Q(pk=merged_into)
