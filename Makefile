@@ -4,6 +4,7 @@
 # make lint    check style, types and missing migrations
 # make bench   run the benchmarks of docs/performance.md, about 15 minutes; QUICK=1 for a smaller run of 4 minutes
 # make explain how PostgreSQL runs the statements that meet the large tables (docs/scaling.md), about 15 minutes
+# make client  write the generated part of clients/python, from docs/openapi.json
 # make pins    compile pyproject.toml into requirements*.txt, with hashes
 # make release-check           check that changelog, version and git tags agree
 # make release VERSION=0.3.0   check, build a source archive and the image, and create the tag; pushes nothing
@@ -20,7 +21,9 @@ ifeq ($(and $(DATABASE_URL),$(REDIS_URL)),)
 SERVERS := .venv/embedded.stamp
 endif
 
-.PHONY: run test rows soak lint bench explain pins release-check release clean
+CLIENT := clients/python/pipeline_client/generated
+
+.PHONY: run test rows soak lint bench explain client pins release-check release clean
 
 run: .venv/app.stamp $(SERVERS)
 	@$(VENV) -m dev.local run
@@ -46,6 +49,11 @@ bench: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
 
 explain: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
 	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m dev.local with-servers $(VENV) -m benchmarks.explain $(ROWS)
+
+client: .venv/dev.stamp
+	@rm -rf $(CLIENT)
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV) -m openapi_python_client generate --meta none --fail-on-warning \
+		--path docs/openapi.json --config clients/python/generator.yml --output-path $(CLIENT)
 
 pins: .venv/dev.stamp
 	$(PINS) pyproject.toml -o requirements.txt

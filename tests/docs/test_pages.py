@@ -46,7 +46,7 @@ NOT_RUN = {
     r"pyftsubset ": "the icon font is made by hand, with packages that nothing else needs",
 }
 # These take minutes or would run this test again: make only shows what it would do, and named files have to exist.
-DRY_RUN = r"(?:\w+=\S+ )*make (?:test|lint|rows|soak|bench|explain|pins)\b"
+DRY_RUN = r"(?:\w+=\S+ )*make (?:test|lint|rows|soak|bench|explain|client|pins)\b"
 # Nothing else is run: what a page tells an operator to do with a server must never happen here.
 RUN = r"(?:\.venv/bin/python (?:manage\.py|-m (?:pipeline_backend|dev)\.)|python3 (?:-c|scripts/))"
 RUN += r'|psql "\$DATABASE_URL" -c'

@@ -1,0 +1,293 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.appointment_detail_changed_response import (
+    AppointmentDetailChangedResponse,
+)
+from ...models.appointment_detail_update_response import AppointmentDetailUpdateResponse
+from ...models.appointment_update_input_request import AppointmentUpdateInputRequest
+from ...models.error import Error
+from ...models.validation_error import ValidationError
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    id: UUID,
+    *,
+    body: AppointmentUpdateInputRequest | Unset = UNSET,
+    idempotency_key: str | Unset = UNSET,
+    if_match: str | Unset = UNSET,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
+
+    if not isinstance(if_match, Unset):
+        headers["If-Match"] = if_match
+
+    _kwargs: dict[str, Any] = {
+        "method": "patch",
+        "url": "/api/external/appointments/{id}".format(
+            id=quote(str(id), safe=""),
+        ),
+    }
+
+    if not isinstance(body, Unset):
+        _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError | None:
+    if response.status_code == 200:
+        response_200 = AppointmentDetailUpdateResponse.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 400:
+        response_400 = ValidationError.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Error.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Error.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 404:
+        response_404 = Error.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 409:
+        response_409 = Error.from_dict(response.json())
+
+        return response_409
+
+    if response.status_code == 412:
+        response_412 = AppointmentDetailChangedResponse.from_dict(response.json())
+
+        return response_412
+
+    if response.status_code == 413:
+        response_413 = Error.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 415:
+        response_415 = Error.from_dict(response.json())
+
+        return response_415
+
+    if response.status_code == 422:
+        response_422 = Error.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 429:
+        response_429 = Error.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 503:
+        response_503 = Error.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: AppointmentUpdateInputRequest | Unset = UNSET,
+    idempotency_key: str | Unset = UNSET,
+    if_match: str | Unset = UNSET,
+) -> Response[AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError]:
+    """Update an appointment
+
+     Change outcome, members, URLs, category and custom values, with the effects that changes by staff
+    have.
+
+    A request that changes nothing records nothing.
+
+    Args:
+        id (UUID):
+        idempotency_key (str | Unset):
+        if_match (str | Unset):
+        body (AppointmentUpdateInputRequest | Unset): Changes of an appointment. An absent field
+            keeps its value; null clears one that may be null.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError]
+    """
+
+    kwargs = _get_kwargs(
+        id=id,
+        body=body,
+        idempotency_key=idempotency_key,
+        if_match=if_match,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: AppointmentUpdateInputRequest | Unset = UNSET,
+    idempotency_key: str | Unset = UNSET,
+    if_match: str | Unset = UNSET,
+) -> AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError | None:
+    """Update an appointment
+
+     Change outcome, members, URLs, category and custom values, with the effects that changes by staff
+    have.
+
+    A request that changes nothing records nothing.
+
+    Args:
+        id (UUID):
+        idempotency_key (str | Unset):
+        if_match (str | Unset):
+        body (AppointmentUpdateInputRequest | Unset): Changes of an appointment. An absent field
+            keeps its value; null clears one that may be null.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError
+    """
+
+    return sync_detailed(
+        id=id,
+        client=client,
+        body=body,
+        idempotency_key=idempotency_key,
+        if_match=if_match,
+    ).parsed
+
+
+async def asyncio_detailed(
+    id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: AppointmentUpdateInputRequest | Unset = UNSET,
+    idempotency_key: str | Unset = UNSET,
+    if_match: str | Unset = UNSET,
+) -> Response[AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError]:
+    """Update an appointment
+
+     Change outcome, members, URLs, category and custom values, with the effects that changes by staff
+    have.
+
+    A request that changes nothing records nothing.
+
+    Args:
+        id (UUID):
+        idempotency_key (str | Unset):
+        if_match (str | Unset):
+        body (AppointmentUpdateInputRequest | Unset): Changes of an appointment. An absent field
+            keeps its value; null clears one that may be null.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError]
+    """
+
+    kwargs = _get_kwargs(
+        id=id,
+        body=body,
+        idempotency_key=idempotency_key,
+        if_match=if_match,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: AppointmentUpdateInputRequest | Unset = UNSET,
+    idempotency_key: str | Unset = UNSET,
+    if_match: str | Unset = UNSET,
+) -> AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError | None:
+    """Update an appointment
+
+     Change outcome, members, URLs, category and custom values, with the effects that changes by staff
+    have.
+
+    A request that changes nothing records nothing.
+
+    Args:
+        id (UUID):
+        idempotency_key (str | Unset):
+        if_match (str | Unset):
+        body (AppointmentUpdateInputRequest | Unset): Changes of an appointment. An absent field
+            keeps its value; null clears one that may be null.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        AppointmentDetailChangedResponse | AppointmentDetailUpdateResponse | Error | ValidationError
+    """
+
+    return (
+        await asyncio_detailed(
+            id=id,
+            client=client,
+            body=body,
+            idempotency_key=idempotency_key,
+            if_match=if_match,
+        )
+    ).parsed

@@ -1,0 +1,248 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.created_webhook_endpoint_response import CreatedWebhookEndpointResponse
+from ...models.endpoint_input_request import EndpointInputRequest
+from ...models.error import Error
+from ...models.validation_error import ValidationError
+from ...models.webhook_endpoint_update_response import WebhookEndpointUpdateResponse
+from ...types import UNSET, Response, Unset
+
+
+def _get_kwargs(
+    *,
+    body: EndpointInputRequest,
+    idempotency_key: str | Unset = UNSET,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+    if not isinstance(idempotency_key, Unset):
+        headers["Idempotency-Key"] = idempotency_key
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/api/external/webhook-endpoints",
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse | None:
+    if response.status_code == 200:
+        response_200 = WebhookEndpointUpdateResponse.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 201:
+        response_201 = CreatedWebhookEndpointResponse.from_dict(response.json())
+
+        return response_201
+
+    if response.status_code == 400:
+        response_400 = ValidationError.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Error.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 403:
+        response_403 = Error.from_dict(response.json())
+
+        return response_403
+
+    if response.status_code == 409:
+        response_409 = Error.from_dict(response.json())
+
+        return response_409
+
+    if response.status_code == 413:
+        response_413 = Error.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 415:
+        response_415 = Error.from_dict(response.json())
+
+        return response_415
+
+    if response.status_code == 422:
+        response_422 = Error.from_dict(response.json())
+
+        return response_422
+
+    if response.status_code == 429:
+        response_429 = Error.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 503:
+        response_503 = Error.from_dict(response.json())
+
+        return response_503
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient,
+    body: EndpointInputRequest,
+    idempotency_key: str | Unset = UNSET,
+) -> Response[CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse]:
+    """Create a webhook endpoint
+
+     Subscribe a URL to topics. Returns 201 with the signing secret, which is shown only once.
+
+    If this key has an endpoint with the same URL and topics, returns 200 with that one, without its
+    secret.
+
+    Args:
+        idempotency_key (str | Unset):
+        body (EndpointInputRequest): A webhook endpoint.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+        idempotency_key=idempotency_key,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient,
+    body: EndpointInputRequest,
+    idempotency_key: str | Unset = UNSET,
+) -> CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse | None:
+    """Create a webhook endpoint
+
+     Subscribe a URL to topics. Returns 201 with the signing secret, which is shown only once.
+
+    If this key has an endpoint with the same URL and topics, returns 200 with that one, without its
+    secret.
+
+    Args:
+        idempotency_key (str | Unset):
+        body (EndpointInputRequest): A webhook endpoint.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse
+    """
+
+    return sync_detailed(
+        client=client,
+        body=body,
+        idempotency_key=idempotency_key,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient,
+    body: EndpointInputRequest,
+    idempotency_key: str | Unset = UNSET,
+) -> Response[CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse]:
+    """Create a webhook endpoint
+
+     Subscribe a URL to topics. Returns 201 with the signing secret, which is shown only once.
+
+    If this key has an endpoint with the same URL and topics, returns 200 with that one, without its
+    secret.
+
+    Args:
+        idempotency_key (str | Unset):
+        body (EndpointInputRequest): A webhook endpoint.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+        idempotency_key=idempotency_key,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient,
+    body: EndpointInputRequest,
+    idempotency_key: str | Unset = UNSET,
+) -> CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse | None:
+    """Create a webhook endpoint
+
+     Subscribe a URL to topics. Returns 201 with the signing secret, which is shown only once.
+
+    If this key has an endpoint with the same URL and topics, returns 200 with that one, without its
+    secret.
+
+    Args:
+        idempotency_key (str | Unset):
+        body (EndpointInputRequest): A webhook endpoint.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        CreatedWebhookEndpointResponse | Error | ValidationError | WebhookEndpointUpdateResponse
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            body=body,
+            idempotency_key=idempotency_key,
+        )
+    ).parsed

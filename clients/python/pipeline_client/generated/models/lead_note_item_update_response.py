@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..models.lead_note_item_update_response_status import (
+    LeadNoteItemUpdateResponseStatus,
+    check_lead_note_item_update_response_status,
+)
+
+if TYPE_CHECKING:
+    from ..models.lead_note_item import LeadNoteItem
+
+
+T = TypeVar("T", bound="LeadNoteItemUpdateResponse")
+
+
+@_attrs_define
+class LeadNoteItemUpdateResponse:
+    """Note updated.
+
+    Attributes:
+        status (LeadNoteItemUpdateResponseStatus): Always success.
+        message (str): A sentence for people, whose words may change.
+        data (LeadNoteItem): A note about a lead with its author.
+    """
+
+    status: LeadNoteItemUpdateResponseStatus
+    message: str
+    data: LeadNoteItem
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        status: str = self.status
+
+        message = self.message
+
+        data = self.data.to_dict()
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "status": status,
+                "message": message,
+                "data": data,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.lead_note_item import LeadNoteItem  # noqa: PLC0415
+
+        d = dict(src_dict)
+        status = check_lead_note_item_update_response_status(d.pop("status"))
+
+        message = d.pop("message")
+
+        data = LeadNoteItem.from_dict(d.pop("data"))
+
+        lead_note_item_update_response = cls(
+            status=status,
+            message=message,
+            data=data,
+        )
+
+        lead_note_item_update_response.additional_properties = d
+        return lead_note_item_update_response
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..models.lead_upsert_input_request_overwrite_item import (
+    LeadUpsertInputRequestOverwriteItem,
+    check_lead_upsert_input_request_overwrite_item,
+)
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.lead_upsert_input_request_custom_fields import (
+        LeadUpsertInputRequestCustomFields,
+    )
+
+
+T = TypeVar("T", bound="LeadUpsertInputRequest")
+
+
+@_attrs_define
+class LeadUpsertInputRequest:
+    """A lead, found by its e-mail. Known values stay unless `overwrite` names their fields.
+
+    Attributes:
+        email (str): Finds or creates the lead.
+        first_name (None | str | Unset): First name. Defaults to the part of a new lead's e-mail before the @.
+        last_name (None | str | Unset): Last name.
+        phone_e164 (None | str | Unset): E.164.
+        phone_country (None | str | Unset): ISO 3166-1 alpha-2, in either letter case. Required with phone_e164.
+        setter_email (None | str | Unset): An active member of the organization who is not a viewer.
+        source (None | str | Unset): Where the lead comes from. Defaults to MANUAL for a new lead.
+        custom_fields (LeadUpsertInputRequestCustomFields | Unset): Values by the custom fields' keys.
+        overwrite (list[LeadUpsertInputRequestOverwriteItem] | Unset): The fields whose known values the request
+            replaces.
+    """
+
+    email: str
+    first_name: None | str | Unset = UNSET
+    last_name: None | str | Unset = UNSET
+    phone_e164: None | str | Unset = UNSET
+    phone_country: None | str | Unset = UNSET
+    setter_email: None | str | Unset = UNSET
+    source: None | str | Unset = UNSET
+    custom_fields: LeadUpsertInputRequestCustomFields | Unset = UNSET
+    overwrite: list[LeadUpsertInputRequestOverwriteItem] | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        email = self.email
+
+        first_name: None | str | Unset
+        if isinstance(self.first_name, Unset):
+            first_name = UNSET
+        else:
+            first_name = self.first_name
+
+        last_name: None | str | Unset
+        if isinstance(self.last_name, Unset):
+            last_name = UNSET
+        else:
+            last_name = self.last_name
+
+        phone_e164: None | str | Unset
+        if isinstance(self.phone_e164, Unset):
+            phone_e164 = UNSET
+        else:
+            phone_e164 = self.phone_e164
+
+        phone_country: None | str | Unset
+        if isinstance(self.phone_country, Unset):
+            phone_country = UNSET
+        else:
+            phone_country = self.phone_country
+
+        setter_email: None | str | Unset
+        if isinstance(self.setter_email, Unset):
+            setter_email = UNSET
+        else:
+            setter_email = self.setter_email
+
+        source: None | str | Unset
+        if isinstance(self.source, Unset):
+            source = UNSET
+        else:
+            source = self.source
+
+        custom_fields: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.custom_fields, Unset):
+            custom_fields = self.custom_fields.to_dict()
+
+        overwrite: list[str] | Unset = UNSET
+        if not isinstance(self.overwrite, Unset):
+            overwrite = []
+            for overwrite_item_data in self.overwrite:
+                overwrite_item: str = overwrite_item_data
+                overwrite.append(overwrite_item)
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "email": email,
+            }
+        )
+        if first_name is not UNSET:
+            field_dict["first_name"] = first_name
+        if last_name is not UNSET:
+            field_dict["last_name"] = last_name
+        if phone_e164 is not UNSET:
+            field_dict["phone_e164"] = phone_e164
+        if phone_country is not UNSET:
+            field_dict["phone_country"] = phone_country
+        if setter_email is not UNSET:
+            field_dict["setter_email"] = setter_email
+        if source is not UNSET:
+            field_dict["source"] = source
+        if custom_fields is not UNSET:
+            field_dict["custom_fields"] = custom_fields
+        if overwrite is not UNSET:
+            field_dict["overwrite"] = overwrite
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.lead_upsert_input_request_custom_fields import (
+            LeadUpsertInputRequestCustomFields,  # noqa: PLC0415
+        )
+
+        d = dict(src_dict)
+        email = d.pop("email")
+
+        def _parse_first_name(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        first_name = _parse_first_name(d.pop("first_name", UNSET))
+
+        def _parse_last_name(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        last_name = _parse_last_name(d.pop("last_name", UNSET))
+
+        def _parse_phone_e164(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        phone_e164 = _parse_phone_e164(d.pop("phone_e164", UNSET))
+
+        def _parse_phone_country(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        phone_country = _parse_phone_country(d.pop("phone_country", UNSET))
+
+        def _parse_setter_email(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        setter_email = _parse_setter_email(d.pop("setter_email", UNSET))
+
+        def _parse_source(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        source = _parse_source(d.pop("source", UNSET))
+
+        _custom_fields = d.pop("custom_fields", UNSET)
+        custom_fields: LeadUpsertInputRequestCustomFields | Unset
+        if isinstance(_custom_fields, Unset):
+            custom_fields = UNSET
+        else:
+            custom_fields = LeadUpsertInputRequestCustomFields.from_dict(_custom_fields)
+
+        _overwrite = d.pop("overwrite", UNSET)
+        overwrite: list[LeadUpsertInputRequestOverwriteItem] | Unset = UNSET
+        if _overwrite is not UNSET:
+            overwrite = []
+            for overwrite_item_data in _overwrite:
+                overwrite_item = check_lead_upsert_input_request_overwrite_item(overwrite_item_data)
+
+                overwrite.append(overwrite_item)
+
+        lead_upsert_input_request = cls(
+            email=email,
+            first_name=first_name,
+            last_name=last_name,
+            phone_e164=phone_e164,
+            phone_country=phone_country,
+            setter_email=setter_email,
+            source=source,
+            custom_fields=custom_fields,
+            overwrite=overwrite,
+        )
+
+        lead_upsert_input_request.additional_properties = d
+        return lead_upsert_input_request
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties
