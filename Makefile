@@ -51,9 +51,10 @@ explain: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
 	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m dev.local with-servers $(VENV) -m benchmarks.explain $(ROWS)
 
 client: .venv/dev.stamp
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV) -m openapi_python_client generate --meta none --overwrite \
+		--path docs/openapi.json --config clients/python/generator.yml --output-path $(CLIENT).new
 	@rm -rf $(CLIENT)
-	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV) -m openapi_python_client generate --meta none --fail-on-warning \
-		--path docs/openapi.json --config clients/python/generator.yml --output-path $(CLIENT)
+	@mv $(CLIENT).new $(CLIENT)
 
 pins: .venv/dev.stamp
 	$(PINS) pyproject.toml -o requirements.txt
