@@ -12,6 +12,7 @@ from appointments.models import (
     MIN_DURATION_MINUTES,
     CallCategory,
     CanceledBy,
+    Provider,
     RescheduledBy,
 )
 from foundation.api.batches import MAX_ROWS, RowsField
@@ -35,7 +36,7 @@ from leads.serializers import (
     LeadNoteInputSerializer,
     LeadNoteUpdateInputSerializer,
 )
-from optins.serializers import UTMInputSerializer
+from optins.serializers import AnswersInputSerializer, UTMInputSerializer
 from statuses.models import StatusRole
 
 MAX_MENTIONS = 20  # of a note: each gets an e-mail
@@ -150,6 +151,13 @@ class ReschedulingInputSerializer(InputSerializer):
         help_text="The source system's new id of the booking. The former one leads to the appointment, too.",
     )
     meeting_url = URLField(required=False, help_text="The new place of the call. Without it, the present one stays.")
+    duration_minutes = IntegerField(
+        min_value=MIN_DURATION_MINUTES,
+        max_value=MAX_DURATION_MINUTES,
+        required=False,
+        allow_null=True,
+        help_text="How long the call is from now on. Without it, the present duration stays.",
+    )
     notes = StringField(
         max_length=MAX_TEXT_LENGTH,
         required=False,
@@ -159,6 +167,50 @@ class ReschedulingInputSerializer(InputSerializer):
         RescheduledBy.values, required=False, help_text="Who wanted another time: LEAD or HOST. Shown in the event."
     )
     reason = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why. Shown in the event only.")
+
+
+class SyncPathSerializer(InputSerializer):
+    source = ChoiceField(Provider.values)  # type: ignore[assignment]  # DRF's own `source` is an attribute of fields
+    external_reference = StringField()
+
+
+class SyncedLeadInputSerializer(InputSerializer):
+    """The lead of a scheduler's booking."""
+
+    email = EmailField(help_text="Finds or creates the lead of a new appointment.")
+    first_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
+    last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
+    phone = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Used only if the lead has no phone yet.")
+
+
+class SyncInputSerializer(AnswersInputSerializer):
+    """The whole state of a booking, as its scheduler's integration knows it."""
+
+    changed_at = DateTimeField(help_text="When the scheduler changed the booking. An older state is not applied.")
+    state = ChoiceField(["BOOKED", "CANCELED", "NO_SHOW"], help_text="BOOKED, CANCELED or NO_SHOW.")
+    schedule_time = DateTimeField(help_text="Start time, in UTC unless it has an offset.")
+    duration_minutes = IntegerField(
+        min_value=MIN_DURATION_MINUTES,
+        max_value=MAX_DURATION_MINUTES,
+        required=False,
+        allow_null=True,
+        help_text="How long the call is. Without it, the stored duration stays.",
+    )
+    lead = SyncedLeadInputSerializer(help_text="The lead. A known appointment keeps its own.")
+    event_type = StringField(
+        trim_whitespace=True, help_text="The event type's name. A known appointment keeps its own event type."
+    )
+    host_email = EmailField(required=False, help_text="An active member. Without it, the stored host stays.")
+    meeting_url = URLField(required=False, help_text="Where the call takes place. Without it, the stored one stays.")
+    traffic = UTMInputSerializer(
+        required=False, help_text="The UTM values of the visit. Used only by a new appointment."
+    )
+    previous_reference = StringField(
+        required=False, help_text="The reference of the booking that this one replaces. Both lead to the appointment."
+    )
+    canceled_by = ChoiceField(CanceledBy.values, required=False, help_text="Who canceled. Counts only with CANCELED.")
+    reason = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why. Counts only with CANCELED.")
+    notify = BooleanField(default=False, allow_null=True, help_text="true: participants are notified of the change.")
 
 
 class AppointmentUpdateInputSerializer(UpdateInputSerializer):

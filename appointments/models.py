@@ -20,7 +20,7 @@ from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from organizations.versions import Change, VersionedModel
-from statuses.models import FINAL_ROLES, Board, Status, StatusChange
+from statuses.models import FINAL_ROLES, Board, Status, StatusChange, StatusRole
 
 MIN_DURATION_MINUTES, MAX_DURATION_MINUTES = 5, 24 * 60
 
@@ -126,6 +126,9 @@ class Appointment(VersionedModel, Traffic):
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     invitation_sequence = models.PositiveIntegerField(default=0, editable=False)
+    # The scheduler's last state that was applied, and when the scheduler changed it.
+    synced_role = models.CharField(max_length=20, choices=StatusRole.choices, null=True, editable=False)
+    synced_at = MillisecondDateTimeField(null=True, editable=False)
     # As the booking gave it; without it the event type's counts.
     own_duration_minutes = models.PositiveSmallIntegerField(null=True, editable=False)
     # The members whose calendars have an entry. Null counts as none.
@@ -133,7 +136,15 @@ class Appointment(VersionedModel, Traffic):
     # The UID's second half. Appointments that version 0.2 has booked have the host of BASE_URL there.
     calendar_domain = models.CharField(max_length=255, default="pipeline-backend", editable=False)
 
-    unversioned = ("booked_for", "own_duration_minutes", "invitation_sequence", "invited", "calendar_domain")
+    unversioned = (
+        "booked_for",
+        "own_duration_minutes",
+        "invitation_sequence",
+        "invited",
+        "calendar_domain",
+        "synced_role",
+        "synced_at",
+    )
 
     objects: ClassVar[Any] = tenant_manager(AppointmentQuerySet)
     unscoped: ClassVar[Any] = AppointmentQuerySet.as_manager()

@@ -23,6 +23,8 @@ empty_rows(
         "invited",
         "calendar_domain",
         "own_duration_minutes",
+        "synced_role",
+        "synced_at",
     },
 )
 # Statuses, and who set them: how long leads had a status is counted.

@@ -215,6 +215,13 @@ class AppointmentImportSerializer(ImportSerializer):
     rows = ResultsField(ImportedAppointmentSerializer)
 
 
+class SyncedAppointmentSerializer(sql.SQLSerializer):
+    """The result of a scheduler's sync."""
+
+    id = sql.UUIDField(help_text="The appointment's id.")
+    applied = sql.BooleanField(help_text="false if the state is older than the stored one, or was replaced.")
+
+
 class CancellationSerializer(sql.SQLSerializer):
     """The result of a cancellation."""
 
@@ -243,6 +250,9 @@ class ReschedulingDetailsSerializer(sql.SQLSerializer):
 
     rescheduled_by = sql.OpenChoiceField(RescheduledBy, null=True, help_text="Who wanted another time.")
     reason = sql.StringField(null=True, help_text="Why.")
+    duration_minutes = sql.IntegerField(
+        null=True, help_text="How long the call is from now on, if the request said so."
+    )
 
 
 class CancellationDetailsSerializer(sql.SQLSerializer):

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from appointments.sync_views import SyncViewSet
 from appointments.views import AppointmentViewSet, EventTypeViewSet
 
 urlpatterns = [
@@ -39,6 +40,11 @@ urlpatterns = [
         "external/call-analyses/<str:call_analysis_call_id>",
         AppointmentViewSet.as_view({"put": "update_analysis"}),
         name="call-analysis",
+    ),
+    path(
+        "external/sync/<str:source>/appointments/<path:external_reference>",
+        SyncViewSet.as_view({"put": "sync"}),
+        name="appointment-sync",
     ),
     path("external/event-types", EventTypeViewSet.as_view({"get": "list"}), name="event-types"),
 ]

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import UniqueConstraint
 
+from foundation.db.timestamps import MillisecondDateTimeField
 from leads.models import Lead
 from organizations.isolation import TenantModel
 
@@ -45,6 +46,8 @@ class OptIn(TenantModel, Traffic):
     external_reference = models.CharField(max_length=255, null=True, blank=True)
     referrer = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
     landing_page = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
+    # When the source system changed what is stored; only of those that a sync has stored.
+    synced_at = MillisecondDateTimeField(null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         verbose_name = "opt-in"

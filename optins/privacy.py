@@ -6,6 +6,6 @@ from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
 empty_rows(
     OptIn,
     dict.fromkeys([*TRAFFIC_FIELDS, "external_reference"]),
-    harmless={"source", "provider_form_id", "provider_form_name"},
+    harmless={"source", "provider_form_id", "provider_form_name", "synced_at"},
 )
 delete_rows(QuestionAnswer)

@@ -13,6 +13,7 @@ from foundation.api.fields import (
     AnyTextField,
     BoundedListField,
     ChoiceField,
+    DateTimeField,
     EmailField,
     InputSerializer,
     IntegerField,
@@ -82,6 +83,14 @@ class SubmissionSerializer(sql.SQLSerializer):
     is_new_lead = sql.BooleanField(help_text="Whether the submission created the lead.")
 
 
+class SyncedOptInSerializer(sql.SQLSerializer):
+    """The result of a sync."""
+
+    opt_in_id = sql.UUIDField(help_text="The opt-in's id.")
+    lead_id = sql.UUIDField(help_text="The lead's id.")
+    applied = sql.BooleanField(help_text="false if the state is older than the stored one.")
+
+
 # --- Input
 
 MAX_ANSWERS = 50
@@ -143,31 +152,13 @@ class TrafficInputSerializer(UTMInputSerializer):
     landing_page = traffic_field("The first page that the visitor saw.")
 
 
-class OptInInputSerializer(InputSerializer):
-    """A form submission."""
-
-    email = EmailField(help_text="Finds or creates the lead.")
-    first_name = StringField(trim_whitespace=True, help_text="Used only for a new lead.")
-    source = ChoiceField(  # type: ignore[assignment]  # DRF's own `source` is an attribute of fields
-        ACCEPTED_ON_SUBMIT, help_text="Where the form was submitted."
-    )
-    last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
-    phone_e164 = StringField(required=False, trim_whitespace=True, help_text="E.164.")
-    phone_country = StringField(
-        required=False,
-        trim_whitespace=True,
-        help_text="ISO 3166-1 alpha-2, in either letter case; required with phone_e164.",
-    )
-    provider_form_id = StringField(required=False, help_text="The provider's id of the form.")
-    provider_form_name = StringField(required=False, help_text="The provider's name of the form.")
-    external_reference = StringField(required=False, help_text="Idempotency key, together with source.")
+class AnswersInputSerializer(InputSerializer):
     questions_answers = BoundedListField(
         child=QuestionAnswerInputSerializer(),
         required=False,
         max_length=MAX_ANSWERS,
         help_text="The questions of the form with their answers.",
     )
-    traffic = TrafficInputSerializer(required=False, help_text="The traffic source of the visit.")
 
     def validate_questions_answers(self, answers: list[QuestionAnswerData]) -> list[QuestionAnswerData]:
         """Return the answers in their order, each with a position of its own (docs/interface.md, O5)."""
@@ -179,6 +170,43 @@ class OptInInputSerializer(InputSerializer):
             position = answer["position"] = max(answer["position"], position + 1)
         return answers
 
+
+class FormInputSerializer(AnswersInputSerializer):
+    """What a form says of the person, the form and the visit."""
+
+    email = EmailField(help_text="Finds or creates the lead.")
+    first_name = StringField(trim_whitespace=True, help_text="Used only for a new lead.")
+    last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
+    phone_e164 = StringField(required=False, trim_whitespace=True, help_text="E.164.")
+    phone_country = StringField(
+        required=False,
+        trim_whitespace=True,
+        help_text="ISO 3166-1 alpha-2, in either letter case; required with phone_e164.",
+    )
+    provider_form_id = StringField(required=False, help_text="The provider's id of the form.")
+    provider_form_name = StringField(required=False, help_text="The provider's name of the form.")
+    traffic = TrafficInputSerializer(required=False, help_text="The traffic source of the visit.")
+
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         phone = parse_e164(values.pop("phone_e164", ""), values.pop("phone_country", ""))
         return values | ({"phone": phone} if phone else {})
+
+
+class OptInInputSerializer(FormInputSerializer):
+    """A form submission."""
+
+    source = ChoiceField(  # type: ignore[assignment]  # DRF's own `source` is an attribute of fields
+        ACCEPTED_ON_SUBMIT, help_text="Where the form was submitted."
+    )
+    external_reference = StringField(required=False, help_text="Idempotency key, together with source.")
+
+
+class SyncedOptInInputSerializer(FormInputSerializer):
+    """The whole state of a form submission, as its source system knows it."""
+
+    changed_at = DateTimeField(help_text="When the submission was changed. An older state is not applied.")
+
+
+class SyncedOptInPathSerializer(InputSerializer):
+    source = ChoiceField(OptInSource.values)  # type: ignore[assignment]  # as above
+    reference = StringField()

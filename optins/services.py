@@ -1,7 +1,12 @@
 """The service that records opt-ins."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 from uuid import UUID
+
+from django.db import IntegrityError
+from uuid_utils.compat import uuid7
 
 from foundation.db.compiled import CombinedQuery, CompiledQuery, Param
 from foundation.db.names import fold_name
@@ -9,9 +14,9 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.writes import insert_all
 from leads.phones import Phone
 from leads.services import SOURCE_BY_NAME, get_or_create_source, normalized_source_name, save_lead, upsert_lead
-from optins.models import OptIn, QuestionAnswer
-from optins.serializers import QuestionAnswerData
-from optins.topics import CREATED
+from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
+from optins.serializers import OptInDetailSerializer, QuestionAnswerData
+from optins.topics import CREATED, UPDATED
 from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from statuses.models import Board, StatusRole
@@ -42,13 +47,13 @@ def submit(
     external_reference: str | None = None,
     traffic: Mapping[str, str | None] | None = None,
     questions_answers: Sequence[QuestionAnswerData] = (),
-    **form: str,
+    **form: Any,
 ) -> tuple[UUID, UUID, bool]:
     """Record a form submission for the lead with this e-mail, created if there is none. Locks the lead.
 
     Returns the ids of opt-in and lead, and whether the lead is new. `form` can have `provider_form_id` and
-    `provider_form_name`. Repeating an `external_reference` of the same source returns its opt-in and changes nothing
-    (docs/interface.md, O7 to O11).
+    `provider_form_name`; a sync adds `id` and `synced_at`. Repeating an `external_reference` of the same source returns
+    its opt-in and changes nothing (docs/interface.md, O7 to O11).
     """
     traffic = traffic or {}
     source_name = normalized_source_name(traffic.get("utm_source") or source)
@@ -82,6 +87,47 @@ def submit(
         save_lead(lead, actor=actor)
     record_event(CREATED, opt_in, actor=actor)
     return opt_in.pk, lead.pk, is_new_lead
+
+
+@atomic_with_retry
+def sync_opt_in(
+    *, organization: Organization, actor: Actor, source: str, reference: str, changed_at: datetime, **data: Any
+) -> tuple[UUID, UUID, bool, bool]:
+    """Record a form submission, or replace traffic and answers of the one with the reference. Locks it, or the lead.
+
+    Returns the ids of opt-in and lead, whether the opt-in is new, and whether the state was applied: an older one than
+    the stored one changes nothing (docs/interface.md, O14 to O16). `data` is that of `submit`.
+    """
+    new_id = uuid7()
+    columns = {"source": source, "external_reference": reference, "id": new_id, "synced_at": changed_at}
+    opt_in_id, lead_id, _ = submit(organization=organization, actor=actor, **columns, **data)
+    if opt_in_id == new_id:
+        return opt_in_id, lead_id, True, True
+    opt_in = OptIn.objects.of(organization).select_for_update(no_key=True).get(pk=opt_in_id)
+    if opt_in.external_reference is None:
+        raise IntegrityError("the lead was erased meanwhile")  # the retry records the submission anew
+    if opt_in.synced_at and changed_at < opt_in.synced_at:
+        return opt_in_id, lead_id, False, False
+    opt_in.organization = organization
+    replace_details(opt_in, actor, data.get("traffic") or {}, data.get("questions_answers", ()))
+    OptIn.objects.of(organization).filter(pk=opt_in_id).update(synced_at=changed_at)
+    return opt_in_id, lead_id, False, True
+
+
+def replace_details(
+    opt_in: OptIn, actor: Actor, traffic: Mapping[str, str | None], answers: Sequence[QuestionAnswerData]
+) -> None:
+    """Store traffic and answers of a locked opt-in, with an event if something has changed."""
+    before = OptInDetailSerializer.get_text(opt_in.organization, opt_in.pk)
+    values = {name: traffic.get(name) for name in TRAFFIC_FIELDS}
+    stored = QuestionAnswer.objects.of(opt_in.organization).filter(opt_in=opt_in).order_by("position")
+    texts = [(answer["question"], answer.get("answer"), answer["position"]) for answer in answers]
+    if sorted(texts, key=lambda text: text[2]) != list(stored.values_list("question", "answer", "position")):
+        stored.delete()
+        rows = [QuestionAnswer(organization=opt_in.organization, opt_in=opt_in, **answer) for answer in answers]
+        QuestionAnswer.objects.of(opt_in.organization).bulk_create(rows)
+    OptIn.objects.of(opt_in.organization).filter(pk=opt_in.pk).update(**values)
+    record_event(UPDATED, opt_in, actor=actor, before=before)
 
 
 def is_submitted(organization: Organization, source: object, reference: object) -> bool:

@@ -10,8 +10,17 @@ from foundation.api.openapi import PREFER, ActionResponse, DetailResponse, ListR
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from optins.filters import OptInFilter
-from optins.serializers import OptInDetailSerializer, OptInInputSerializer, OptInListSerializer, SubmissionSerializer
-from optins.services import is_submitted, submit
+from optins.serializers import (
+    OptInDetailSerializer,
+    OptInInputSerializer,
+    OptInListSerializer,
+    SubmissionSerializer,
+    SyncedOptInInputSerializer,
+    SyncedOptInPathSerializer,
+    SyncedOptInSerializer,
+)
+from optins.services import is_submitted, submit, sync_opt_in
+from organizations.models import Scope
 
 OPT_IN = ("opt_in", OptInDetailSerializer)
 
@@ -56,3 +65,30 @@ class OptInViewSet(ExternalViewSet):
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one opt-in with its answers and its traffic source."""
         return self.detail_response(OptInDetailSerializer, id, message="Opt-in retrieved")
+
+
+class OptInSyncViewSet(ExternalViewSet):
+    """Opt-ins."""
+
+    scope = Scope.SYNC
+
+    @extend_schema(
+        summary="Sync an opt-in",
+        request=SyncedOptInInputSerializer,
+        responses={
+            200: ActionResponse(SyncedOptInSerializer, "Opt-in updated"),
+            201: ActionResponse(SyncedOptInSerializer, "Opt-in created"),
+        },
+    )
+    def sync(self, request: Request, source: str, reference: str) -> Response:
+        """Record a submission, or replace the answers and traffic of the one with the reference by newer ones.
+
+        Requires the scope `sync`.
+        """
+        path = SyncedOptInPathSerializer(data={"source": source, "reference": reference})
+        path.is_valid(raise_exception=True)
+        data = path.validated_data | self.validated(SyncedOptInInputSerializer)
+        opt_in_id, lead_id, is_new, applied = sync_opt_in(organization=self.organization, actor=self.actor, **data)
+        result = {"opt_in_id": opt_in_id, "lead_id": lead_id, "applied": applied}
+        message, status = ("Opt-in created", 201) if is_new else ("Opt-in updated", 200)
+        return action_response(message, result, status=status)

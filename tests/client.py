@@ -129,3 +129,20 @@ def opt_in_payload(**fields: Any) -> dict[str, Any]:
     """Return a valid body for submitting an opt-in, with changed fields; `...` leaves a field out."""
     body = {"email": "ada@example.com", "first_name": "Ada", "source": "LANDING_PAGE", **fields}
     return {name: value for name, value in body.items() if value is not ...}
+
+
+def sync_payload(**fields: Any) -> dict[str, Any]:
+    """Return the state of a scheduler's booking; a keyword replaces a field."""
+    return {
+        "changed_at": "2026-12-01T10:00:00Z",
+        "state": "BOOKED",
+        "schedule_time": SCHEDULE_TIME,
+        "lead": {"email": "ada@example.com", "first_name": "Ada"},
+        "event_type": "Strategy call",
+        **fields,
+    }
+
+
+def synced_opt_in_payload(**fields: Any) -> dict[str, Any]:
+    """Return the state of a submission; a keyword replaces a field."""
+    return {"changed_at": "2026-12-01T10:00:00Z", "email": "ada@example.com", "first_name": "Ada", **fields}

@@ -12,7 +12,7 @@ from appointments.services.changes import (
     reschedule_by_reference,
 )
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
-from appointments.services.importing import import_appointment
+from appointments.services.importing import import_appointment, sync_appointment
 from appointments.services.leads import finish_next_step, refresh_touch_points, set_next_step
 from appointments.services.notes import change_note, delete_note, write_note
 from appointments.services.patches import patch_appointment

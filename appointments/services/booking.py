@@ -100,6 +100,7 @@ class Booking(NamedTuple):
     is_new: bool
     booked_for: datetime | None = None  # the time that its reference was booked for, if it has moved since
     is_over: bool = False  # a new appointment whose call had ended before it was booked
+    is_applied: bool = True  # False: a scheduler's state that is older than the stored one
 
 
 @atomic_with_retry

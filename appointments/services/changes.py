@@ -28,7 +28,15 @@ from webhooks.topics import Topic
 NOT_HELD_ROLES = (None, *NOT_SHOWN_ROLES)
 PERSONAL_FIELDS = {"meeting_url", "recording_url", "custom_values"}  # erasing a lead empties them
 # A calendar entry depends on these, the time and the outcome.
-INVITATION_COLUMNS = ("host_id", "setter_id", "triager_id", "meeting_url", "event_type_id", "call_category")
+INVITATION_COLUMNS = (
+    "host_id",
+    "setter_id",
+    "triager_id",
+    "meeting_url",
+    "event_type_id",
+    "call_category",
+    "own_duration_minutes",
+)
 
 
 class Effects(NamedTuple):
@@ -74,6 +82,7 @@ def reschedule_by_reference(
     new_external_reference: str = "",
     meeting_url: str = "",
     notes: str = "",
+    duration_minutes: int | None = None,
     rescheduled_by: str | None = None,
     reason: str | None = None,
 ) -> Appointment:
@@ -94,12 +103,14 @@ def reschedule_by_reference(
         if others.filter(source=AppointmentSource.MANUAL).exists():
             raise Conflict(f"new_external_reference {new_external_reference} already belongs to another appointment")
 
-    set_values(appointment, schedule_time=schedule_time, meeting_url=meeting_url or appointment.meeting_url)
+    duration = duration_minutes or appointment.own_duration_minutes
+    values = {"meeting_url": meeting_url or appointment.meeting_url, "own_duration_minutes": duration}
+    set_values(appointment, schedule_time=schedule_time, **values)
     if is_new or role_of(previous) == StatusRole.CANCELED:
         book_again(appointment)
     if is_new:
         take_reference(appointment, new_external_reference)
-    details = {"rescheduled_by": rescheduled_by, "reason": reason}
+    details = {"rescheduled_by": rescheduled_by, "reason": reason, "duration_minutes": duration_minutes}
     save_appointment(appointment, previous, actor, note=add_note(appointment, notes, actor), details=details)
     return appointment
 
@@ -292,6 +303,7 @@ def save_appointment(
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
+    is_resized = appointment.is_changed("own_duration_minutes")
     before = store_changes(appointment, AppointmentDetailSerializer)
     if appointment.outcome and appointment.outcome != previous:
         columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
@@ -306,7 +318,7 @@ def save_appointment(
         if before is None:
             appointment.save_version()
         record_event(NOTE_CREATED, note, actor=actor)
-    if before and effects.notification and notifies:
+    if (before or is_resized) and effects.notification and notifies:
         notify_participants(effects.notification, appointment)
 
 

@@ -1,8 +1,10 @@
-"""The service that a scheduling provider's sync calls."""
+"""The service that stores what a scheduler says about an appointment (docs/interface.md, A67 to A75)."""
 
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Unpack
 
-from appointments.models import Appointment, AppointmentSource, OutcomeChange, Provider
+from appointments.models import Appointment, AppointmentSource, FormerReference, Provider
 from appointments.services.booking import Booking, BookingData, find_or_book, resolve_members
 from appointments.services.changes import (
     add_note,
@@ -12,13 +14,23 @@ from appointments.services.changes import (
     replace_outcome,
     role_of,
     save_appointment,
+    take_reference,
 )
-from foundation.api.exceptions import ValidationFailed
+from appointments.services.remembering import REFERENCE_LOCK
+from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.retry import atomic_with_retry
-from organizations.actors import Actor, ActorKind
+from optins.serializers import QuestionAnswerData
+from optins.services import sync_opt_in
+from organizations.actors import Actor
 from organizations.models import Organization
 from statuses.models import Board, StatusRole
 from statuses.services import default_status
+
+ROLE_OF_STATE = {
+    "BOOKED": StatusRole.APPOINTMENT_BOOKED,
+    "CANCELED": StatusRole.CANCELED,
+    "NO_SHOW": StatusRole.NO_SHOW,
+}
 
 
 @atomic_with_retry
@@ -28,31 +40,133 @@ def import_appointment(
     actor: Actor,
     provider: Provider,
     outcome: StatusRole = StatusRole.APPOINTMENT_BOOKED,
+    changed_at: datetime | None = None,
+    previous_reference: str = "",
+    canceled_by: str | None = None,
+    reason: str | None = None,
     **data: Unpack[BookingData],
 ) -> Booking:
-    """Create an appointment as a scheduling provider reports it, or update the one with its reference.
+    """Create an appointment as its scheduler reports it, or update the one with its reference.
 
     A new one is booked as `book` does it, then gets the outcome; if it is over, its lead keeps its status. A known one
-    gets the provider's time, outcome, members, meeting URL and new notes; its lead and event type stay. An outcome that
-    others have set is replaced only when the provider's own has changed. Repeating the call changes nothing. Notifies
-    no one, because providers send their own invitations. Raises ValidationFailed as `book` does, and if no status is
-    the default for `outcome`. Locks the appointment, then its lead.
+    gets the scheduler's time, duration, outcome, members, meeting URL and new notes; its lead and event type stay. An
+    outcome that others have set is replaced only when the scheduler's own has changed. A state that is older than the
+    stored one, or whose reference was replaced, is not applied; without `changed_at` it is the newest. Notifies only
+    with `notify`. Raises ValidationFailed as `book` does, and if no status is the default for `outcome`; Conflict if
+    the two references belong to two appointments. Locks both references, the appointment, then its lead.
     """
-    source = AppointmentSource(provider)
-    booking = find_or_book(organization, actor, source, data, invites=False)
-    appointment = get_for_update(organization, booking.id)
-    if not booking.is_new and appointment.external_reference is None:
-        # Its lead was erased during the wait for the lock, so the reference is free again.
-        booking = find_or_book(organization, actor, source, data, invites=False)
-        appointment = get_for_update(organization, booking.id)
-    previous = appointment.outcome
-    note = add_note(appointment, data.get("notes", ""), actor)
+    source, reference, notifies = (
+        AppointmentSource(provider),
+        str(data["external_reference"]),
+        data.get("notify", False),
+    )
+    for name in sorted({reference, previous_reference} - {""}):
+        REFERENCE_LOCK.first(organization=organization.pk, reference=name)
+    known = find_synced(organization, source, reference)
+    replaced = find_synced(organization, source, previous_reference)
+    if known and replaced and known != replaced:
+        raise Conflict(f"previous_reference {previous_reference} belongs to another appointment than {reference}")
+
+    stored, is_new = known or replaced, False
+    booking = Booking(stored.pk, stored.schedule_time, is_new=False) if stored else None
+    if stored and is_outdated(stored, reference, previous_reference, changed_at):
+        remember_references(stored, source, reference, previous_reference)
+        return Booking(stored.pk, stored.schedule_time, is_new=False, is_applied=False)
+    if booking is None or stored is None:
+        invites = notifies and outcome == StatusRole.APPOINTMENT_BOOKED
+        booking, is_new = find_or_book(organization, actor, source, data, invites=invites), True
+        stored = get_for_update(organization, booking.id)
+    previous = stored.outcome
+    note = add_note(stored, data.get("notes", ""), actor)
+    if not (is_new or known):
+        take_reference(stored, reference)
     if outcome != StatusRole.CANCELED:
-        follow_provider(appointment, outcome, data)
-    elif last_imported_role(appointment) != outcome:
-        cancel(appointment)
-    save_appointment(appointment, previous, actor, note=note, lead_stays=booking.is_over, notifies=False)
-    return booking._replace(schedule_time=appointment.schedule_time)
+        follow_provider(stored, outcome, data)
+    elif stored.synced_role != outcome:
+        cancel(stored)
+    stored.synced_role, stored.synced_at = outcome.value, changed_at or stored.synced_at
+    details = {"canceled_by": canceled_by, "reason": reason} if outcome == StatusRole.CANCELED else None
+    tells, lead_stays = notifies and not is_new, booking.is_over
+    save_appointment(stored, previous, actor, note=note, details=details, lead_stays=lead_stays, notifies=tells)
+    remember_references(stored, source, reference, previous_reference)
+    return booking._replace(schedule_time=stored.schedule_time)
+
+
+@atomic_with_retry
+def sync_appointment(
+    *,
+    organization: Organization,
+    actor: Actor,
+    source: str,
+    external_reference: str,
+    changed_at: datetime,
+    state: str,
+    lead: Mapping[str, str],
+    event_type: str,
+    questions_answers: Sequence[QuestionAnswerData] = (),
+    **data: Any,
+) -> Booking:
+    """Import a booking as `import_appointment` does, and its answers as an opt-in with the same reference."""
+    common: dict[str, Any] = {"organization": organization, "actor": actor, "changed_at": changed_at}
+    lead_values: dict[str, Any] = {f"lead_{name}": value for name, value in lead.items()}
+    booking = import_appointment(
+        **common,
+        provider=Provider(source),
+        outcome=ROLE_OF_STATE[state],
+        external_reference=external_reference,
+        event_type_name=event_type,
+        **lead_values,
+        **data,
+    )
+    if questions_answers and booking.is_applied:
+        stored = Appointment.objects.of(organization).select_related("lead").get(pk=booking.id).lead
+        form: dict[str, Any] = {"email": stored.email, "first_name": stored.first_name, "traffic": data.get("traffic")}
+        reference: dict[str, Any] = {"source": source, "reference": external_reference}
+        sync_opt_in(**common, **reference, **form, questions_answers=questions_answers)
+    return booking
+
+
+def find_synced(organization: Organization, source: AppointmentSource, reference: str) -> Appointment | None:
+    """Return the source's appointment that has or had the reference, locked; None if there is none."""
+    if not reference:
+        return None
+    rows = Appointment.objects.of(organization).with_reference(reference).filter(source=source)
+    appointment: Appointment | None = rows.for_update().first()
+    # Without its reference if its lead was erased during the wait for the lock.
+    if appointment is None or appointment.external_reference is None:
+        return None
+    appointment.organization = organization
+    return appointment
+
+
+def is_outdated(appointment: Appointment, reference: str, previous_reference: str, changed_at: datetime | None) -> bool:
+    """Return whether the state under this reference is older than the stored one.
+
+    A reference that replaces the present one is newer, whenever its state was changed: the scheduler may record the
+    end of the old booking after the beginning of the new one.
+    """
+    if reference != appointment.external_reference:
+        if appointment.former_references.filter(external_reference=reference).exists():
+            return True
+        if previous_reference == appointment.external_reference:
+            return False
+    return bool(changed_at and appointment.synced_at and changed_at < appointment.synced_at)
+
+
+def remember_references(appointment: Appointment, source: AppointmentSource, *references: str) -> None:
+    """Let the references lead to the appointment that don't yet. They must be locked, and belong to no other one."""
+    rows = [
+        FormerReference(
+            organization=appointment.organization,
+            appointment=appointment,
+            source=source,
+            external_reference=reference,
+            booked_for=appointment.schedule_time,
+        )
+        for reference in references
+        if reference not in ("", appointment.external_reference)
+    ]
+    FormerReference.objects.of(appointment.organization).bulk_create(rows, ignore_conflicts=True)
 
 
 def follow_provider(appointment: Appointment, role: StatusRole, data: BookingData) -> None:
@@ -63,20 +177,14 @@ def follow_provider(appointment: Appointment, role: StatusRole, data: BookingDat
 
     schedule_time = data["schedule_time"]
     is_moved = schedule_time != appointment.schedule_time
-    is_new_outcome = last_imported_role(appointment) != role
+    is_new_outcome = appointment.synced_role != role
     for name, member in resolve_members(organization, data).items():
         setattr(appointment, name, member)
     # A repeat must not bring back the meeting URL of an appointment that staff have canceled.
     if "meeting_url" in data and (role_of(previous) != StatusRole.CANCELED or is_moved or is_new_outcome):
         appointment.meeting_url = data["meeting_url"]
+    appointment.own_duration_minutes = data.get("duration_minutes") or appointment.own_duration_minutes
     if is_moved:
         move(appointment, schedule_time)
     if is_new_outcome or appointment.outcome != previous:
         replace_outcome(appointment, status)
-
-
-def last_imported_role(appointment: Appointment) -> str | None:
-    """Return the role of the newest outcome that the sync has set: the provider's last one."""
-    changes = OutcomeChange.objects.of(appointment.organization).filter(appointment=appointment)
-    imported = changes.filter(actor_kind=ActorKind.SYSTEM).order_by("-created_at", "-id")
-    return imported.values_list("to_status__role", flat=True).first()

@@ -172,6 +172,15 @@ PATH_PARAMETERS = [
         OpenApiParameter.PATH,
         description="The call's id on the analysis platform: up to 255 printable characters.",
     ),
+    OpenApiParameter(
+        "source", OpenApiTypes.STR, OpenApiParameter.PATH, description="The system that manages the object."
+    ),
+    *[
+        OpenApiParameter(
+            name, OpenApiTypes.STR, OpenApiParameter.PATH, description="The system's id of the object, URL-encoded."
+        )
+        for name in ("external_reference", "reference")
+    ],
 ]
 
 

@@ -50,6 +50,8 @@ OPERATIONS = {
     "/api/external/me": {"get"},
     "/api/external/members": {"get"},
     "/api/external/event-types": {"get"},
+    "/api/external/sync/{source}/appointments/{external_reference}": {"put"},
+    "/api/external/sync/{source}/opt-ins/{reference}": {"put"},
     "/api/external/sources": {"get"},
     "/api/external/custom-fields": {"get"},
 }

@@ -100,7 +100,7 @@ def test_it_records_one_event_and_sends_one_mail(api, organization, other_organi
         *("data", "previous", "attribution", "details", "actor"),
     ]
     assert body["previous"] == {"schedule_time": SOON, "meeting_url": None, "external_reference": "ref-1"}
-    assert body["details"] == {"rescheduled_by": "LEAD", "reason": "Is ill"}
+    assert body["details"] == {"rescheduled_by": "LEAD", "reason": "Is ill", "duration_minutes": None}
     assert body["data"] == api.get_appointment(id)
 
 
@@ -315,7 +315,7 @@ def test_staff_actions_have_no_details(api, organization):
     )
 
     (body,) = bodies(organization, "appointment.rescheduled")
-    assert body["details"] == {"rescheduled_by": None, "reason": None}
+    assert body["details"] == {"rescheduled_by": None, "reason": None, "duration_minutes": None}
 
 
 @pytest.mark.parametrize("canceled_by", ["LEAD", "HOST", "SYSTEM"])

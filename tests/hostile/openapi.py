@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pipeline_backend.web.openapi_views import rendered_schema
-from tests.client import booking_payload, opt_in_payload
+from tests.client import booking_payload, opt_in_payload, sync_payload, synced_opt_in_payload
 
 DOCUMENT = json.loads(rendered_schema())
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
@@ -21,6 +21,8 @@ ADD_NOTE, ADD_LEAD_NOTE = (f"POST /api/external/{kind}/{{id}}/notes" for kind in
 CHANGE_NOTE, CHANGE_LEAD_NOTE = (
     f"PATCH /api/external/{kind}/{{id}}/notes/{{note_id}}" for kind in ("appointments", "leads")
 )
+SYNC = "PUT /api/external/sync/{source}/appointments/{external_reference}"
+SYNC_OPT_IN = "PUT /api/external/sync/{source}/opt-ins/{reference}"
 UPSERT_LEAD = "POST /api/external/leads"
 IMPORT_LEADS, IMPORT_APPOINTMENTS = (f"POST /api/external/{kind}/import" for kind in ("leads", "appointments"))
 RESCHEDULE = "POST /api/external/appointments/reschedule"
@@ -49,6 +51,8 @@ VALID_BODIES: dict[str, dict[str, Any]] = {
         "external_reference": "ref-0",
         "match": {"host_email": "hana@acme.example", "started_at": "2027-01-05T10:00:00Z"},
     },
+    SYNC: sync_payload(),
+    SYNC_OPT_IN: synced_opt_in_payload(questions_answers=QUESTION_ANSWERS, traffic={"utm_source": "letter"}),
     ADD_NOTE: {"note": "Prefers mornings", "mention_emails": ["hana@acme.example"] * 2},
     ADD_LEAD_NOTE: {"note": "Prefers mornings"},
     CHANGE_NOTE: {"note": "Prefers mornings", "mention_emails": ["hana@acme.example"] * 2},

@@ -31,7 +31,7 @@ from organizations.models import Membership, Organization, User
 from statuses.models import Status, StatusRole
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors
-from tests.client import ApiClient, booking_payload, opt_in_payload
+from tests.client import ApiClient, booking_payload, opt_in_payload, sync_payload, synced_opt_in_payload
 
 PHONES = ["+493012345678", "030 12345678", "+1 415 555 2671", "5555555", "no phone"]
 EVENT_TYPES = ["Strategy call", "Follow-up", "strategy CALL", "Coaching", "Demo"]
@@ -463,6 +463,28 @@ class Acts:
             **self.some(50, fields),
         )
 
+    def sync_booking(self) -> None:
+        """Send a scheduler's state, often older than the stored one, or of a booking that replaces another."""
+        number = self.random.randint(1, 12)
+        fields = {
+            "previous_reference": lambda: f"put-{number - 1}",
+            "questions_answers": lambda: [{"question": "Why?", "answer": self.word()}],
+            "host_email": self.member_email,
+            "duration_minutes": lambda: self.random.randint(5, 90),
+        }
+        body = sync_payload(
+            changed_at=self.time().isoformat(),
+            state=self.random.choice(["BOOKED", "BOOKED", "CANCELED", "NO_SHOW"]),
+            schedule_time=self.time().isoformat(),
+            **self.some(30, fields),
+        )
+        self.api.put(f"/api/external/sync/SCHEDULER_B/appointments/put-{number}", body)
+
+    def sync_form(self) -> None:
+        answers = [{"question": "Why?", "answer": self.word()}]
+        body = synced_opt_in_payload(changed_at=self.time().isoformat(), questions_answers=answers)
+        self.api.put(f"/api/external/sync/WEBINAR/opt-ins/form-{self.random.randint(1, 5)}", body)
+
     def reschedule_by_service(self) -> None:
         reschedule(**self.common(), appointment=self.appointment(), to=self.time())
 
@@ -532,6 +554,8 @@ WEIGHTS = {
     "add_lead_page": 1,
     "book_page": 2,
     "import_one": 7,
+    "sync_booking": 7,
+    "sync_form": 4,
     "reschedule_by_service": 4,
     "change_outcome_by_service": 4,
     "edit_appointment_by_service": 4,

@@ -25,7 +25,7 @@ from organizations.models import Membership, Organization
 from organizations.services import save_user
 from statuses.models import Status
 from statuses.services import delete_status, save_status
-from tests.client import ApiClient
+from tests.client import ApiClient, synced_opt_in_payload
 from tests.document import event_errors, event_validators
 from tests.factories import make_api, make_member, make_organization
 from webhooks.models import Event
@@ -92,6 +92,9 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
         traffic={"utm_source": "newsletter"},
         questions_answers=[{"question": "What do you need?", "answer": "More calls"}],
     )
+    for minute in (1, 2):
+        body = synced_opt_in_payload(changed_at=f"2026-11-01T10:0{minute}:00Z", traffic={"utm_term": str(minute)})
+        api.put("/api/external/sync/WEBINAR/opt-ins/form-1", body)
     id = api.book(host_email=host.user.email, meeting_url="https://meet.example/1").json()["data"]["id"]
     appointment = Appointment.objects.of(organization).get(pk=id)
     reschedule(

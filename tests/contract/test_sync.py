@@ -1,0 +1,251 @@
+"""Syncs of schedulers and form builders (docs/interface.md, A67 to A75 and O14 to O16)."""
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from appointments.models import Appointment, FormerReference
+from organizations.models import Organization
+from tests.client import ApiClient, sync_payload, synced_opt_in_payload
+from tests.contract.concurrency import THREADS, run_concurrently, status_codes
+from tests.factories import events_of, make_api, notifications_of, snapshot_of
+from webhooks.models import Event
+
+SYNC = "/api/external/sync/SCHEDULER_A/appointments/"
+FORM = "/api/external/sync/FORMBUILDER_A/opt-ins/"
+LATER = "2027-01-06T10:00:00.000Z"
+
+
+def at(minute: int) -> str:
+    return f"2026-12-01T10:{minute:02d}:00Z"
+
+
+def sync(api: ApiClient, reference: str = "b-1", **fields: Any) -> Any:
+    return api.put(SYNC + reference, sync_payload(**fields))
+
+
+def state(api: ApiClient) -> list[tuple[Any, ...]]:
+    """Return what the list shows of each appointment, without ids and times of storage."""
+    return [
+        (item["external_reference"], item["schedule_time"], item["outcome"]["role"], item["no_show"])
+        for item in api.get_data("/api/external/appointments")
+    ]
+
+
+def test_an_unknown_reference_creates_the_appointment(
+    api: ApiClient, organization: Organization, other_organization: Organization
+) -> None:
+    before = snapshot_of(other_organization)
+
+    response = sync(api, duration_minutes=30, traffic={"utm_source": "letter"}, meeting_url="https://meet.example/1")
+
+    assert response.status_code == 201
+    appointment = Appointment.objects.of(organization).get()
+    assert response.json() == {
+        "status": "success",
+        "message": "Appointment created",
+        "data": {"id": str(appointment.pk), "applied": True},
+    }
+    shown = api.get_appointment(str(appointment.pk))
+    assert (shown["source"], shown["external_reference"]) == ("SCHEDULER_A", "b-1")
+    assert (shown["appointment_type"], shown["meeting_url"]) == ("Strategy call", "https://meet.example/1")
+    assert (shown["lead"]["email"], appointment.duration_minutes) == ("ada@example.com", 30)
+    assert (appointment.utm_source, notifications_of(organization)) == ("letter", [])
+    assert events_of(organization) == ["appointment.created", "lead.created"]
+    assert snapshot_of(other_organization) == before
+
+
+def test_the_reference_may_be_an_encoded_url(api: ApiClient) -> None:
+    sync(api, "https%3A%2F%2Fapi.example%2Fevents%2F1")
+
+    assert state(api)[0][0] == "https://api.example/events/1"
+
+
+def test_a_repeat_changes_nothing(api: ApiClient, organization: Organization) -> None:
+    id = sync(api, state="CANCELED").json()["data"]["id"]
+    before = snapshot_of(organization)
+
+    response = sync(api, state="CANCELED")
+
+    assert (response.status_code, response.json()["data"]) == (200, {"id": id, "applied": True})
+    assert response.json()["message"] == "Appointment updated"
+    assert snapshot_of(organization) == before
+
+
+def test_an_older_state_is_not_applied(api: ApiClient, organization: Organization) -> None:
+    id = sync(api, changed_at=at(5), state="CANCELED").json()["data"]["id"]
+    before = snapshot_of(organization)
+
+    response = sync(api, changed_at=at(4), schedule_time=LATER)
+
+    assert (response.status_code, response.json()["data"]) == (200, {"id": id, "applied": False})
+    assert snapshot_of(organization) == before
+
+
+def test_a_scope_is_required(organization: Organization) -> None:
+    api = make_api(organization, scopes=["read", "write"])
+
+    responses = [sync(api), api.put(FORM + "f-1", synced_opt_in_payload())]
+
+    assert [response.status_code for response in responses] == [403, 403]
+    assert events_of(organization) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "name"),
+    [
+        ("/api/external/sync/MANUAL/appointments/b-1", {}, "source"),
+        (SYNC + "x" * 256, {}, "external_reference"),
+        (SYNC + "b-1", {"changed_at": None}, "changed_at"),
+        (SYNC + "b-1", {"state": "WON"}, "state"),
+        (SYNC + "b-1", {"lead": {"first_name": "Ada"}}, "lead.email"),
+        (SYNC + "b-1", {"event_type": ""}, "event_type"),
+        (SYNC + "b-1", {"host_email": "nobody@example.com"}, "host_email"),
+    ],
+)
+def test_a_bad_value_is_named(
+    api: ApiClient, organization: Organization, path: str, fields: dict[str, Any], name: str
+) -> None:
+    before = snapshot_of(organization)
+
+    response = api.put(path, sync_payload(**fields))
+
+    assert (response.status_code, list(response.json()["errors"])) == (400, [name])
+    assert snapshot_of(organization) == before
+
+
+BOOKED = ("b-1", {"changed_at": at(1)})
+CANCELED = ("b-1", {"changed_at": at(3), "state": "CANCELED", "canceled_by": "LEAD", "reason": "Moved"})
+MOVED = ("b-2", {"changed_at": at(2), "schedule_time": LATER, "previous_reference": "b-1"})
+
+
+@pytest.mark.parametrize("order", list(permutations([BOOKED, CANCELED, MOVED])))
+def test_the_order_of_requests_does_not_matter(
+    api: ApiClient, organization: Organization, order: list[tuple[str, dict[str, Any]]]
+) -> None:
+    ids = {sync(api, reference, **fields).json()["data"]["id"] for reference, fields in order}
+
+    assert len(ids) == 1
+    assert state(api) == [("b-2", LATER, "APPOINTMENT_BOOKED", False)]
+    assert [row.external_reference for row in FormerReference.objects.of(organization)] == ["b-1"]
+    lead = api.get_data("/api/external/leads")[0]
+    assert (lead["status"]["role"], lead["next_touch_point_at"]) == ("APPOINTMENT_BOOKED", LATER)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_states_of_a_chain_converge(organization: Organization, api: ApiClient) -> None:
+    requests = [lambda api, one=one: sync(api, one[0], **one[1]) for one in [BOOKED, CANCELED, MOVED]]
+
+    responses = run_concurrently(api.key, *(requests * (THREADS // 3)))
+
+    assert status_codes(responses)[201] == 1
+    assert {response.status_code for response in responses} == {200, 201}
+    assert state(api) == [("b-2", LATER, "APPOINTMENT_BOOKED", False)]
+
+
+def test_references_of_two_appointments_are_409(api: ApiClient, organization: Organization) -> None:
+    sync(api, "b-1")
+    sync(api, "b-2")
+    before = snapshot_of(organization)
+
+    response = sync(api, "b-2", changed_at=at(9), previous_reference="b-1")
+
+    assert response.status_code == 409
+    assert snapshot_of(organization) == before
+
+
+def test_an_outcome_set_since_stays_until_the_scheduler_says_another_state(api: ApiClient) -> None:
+    id = sync(api, changed_at=at(1), state="NO_SHOW").json()["data"]["id"]
+    api.patch(f"/api/external/appointments/{id}", {"outcome_role": "WON"})
+    api.patch(f"/api/external/appointments/{id}", {"outcome_role": "NO_SHOW"})
+    api.patch(f"/api/external/appointments/{id}", {"outcome_role": "WON"})
+
+    sync(api, changed_at=at(2), state="NO_SHOW")
+    kept = state(api)
+    sync(api, changed_at=at(3), state="CANCELED")
+
+    assert [kept[0][2], state(api)[0][2]] == ["WON", "CANCELED"]
+
+
+def test_only_the_scheduler_cancels_its_appointment(api: ApiClient) -> None:
+    sync(api)
+
+    responses = [api.cancel(external_reference="b-1"), api.reschedule(external_reference="b-1")]
+
+    assert [response.status_code for response in responses] == [409, 409]
+
+
+def test_answers_are_an_opt_in_with_the_same_reference(api: ApiClient) -> None:
+    answers = [{"question": "Budget?", "answer": "1,000"}]
+
+    id = sync(api, questions_answers=answers).json()["data"]["id"]
+
+    (opt_in,) = api.get_appointment(id)["opt_ins"]
+    assert (opt_in["source"], opt_in["external_reference"]) == ("SCHEDULER_A", "b-1")
+    (answer,) = api.get_opt_in(opt_in["id"])["question_answers"]
+    assert (answer["question"], answer["answer"]) == ("Budget?", "1,000")
+
+
+def test_a_cancellation_says_by_whom_and_notifies_only_if_asked(api: ApiClient, organization: Organization) -> None:
+    sync(api)
+    sync(api, changed_at=at(2), state="CANCELED", canceled_by="LEAD", reason="Is ill")
+    silent = notifications_of(organization)
+    sync(api, changed_at=at(3), schedule_time=LATER, notify=True)
+
+    body = json.loads(Event.objects.of(organization).get(type="appointment.canceled").body)
+    assert body["details"] == {"canceled_by": "LEAD", "reason": "Is ill", "rescheduled_to": None}
+    assert (silent, len(notifications_of(organization)) > 0) == ([], True)
+
+
+def test_a_newer_state_of_an_opt_in_replaces_answers_and_traffic(api: ApiClient, organization: Organization) -> None:
+    first = api.put(FORM + "f-1", synced_opt_in_payload(questions_answers=[{"question": "Why?", "answer": "a"}]))
+    body = synced_opt_in_payload(
+        changed_at=at(5), questions_answers=[{"question": "Why?", "answer": "b"}], traffic={"utm_source": "x"}
+    )
+    second = api.put(FORM + "f-1", body)
+    before = snapshot_of(organization)
+    repeat, older = api.put(FORM + "f-1", body), api.put(FORM + "f-1", synced_opt_in_payload(changed_at=at(4)))
+
+    data = first.json()["data"]
+    assert [response.status_code for response in (first, second, repeat, older)] == [201, 200, 200, 200]
+    assert [response.json()["data"]["applied"] for response in (first, second, repeat, older)] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert set(data) == {"opt_in_id", "lead_id", "applied"}
+    shown = api.get_opt_in(data["opt_in_id"])
+    assert [answer["answer"] for answer in shown["question_answers"]] == ["b"]
+    assert shown["traffic_attribution"]["utm_source"] == "x"
+    assert snapshot_of(organization) == before
+    assert events_of(organization) == ["lead.created", "opt_in.created", "opt_in.updated"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_syncs_of_one_opt_in_keep_the_newest(api: ApiClient) -> None:
+    def put(number: int) -> Any:
+        answers = [{"question": "Which?", "answer": str(number)}]
+        body = synced_opt_in_payload(changed_at=at(number), questions_answers=answers)
+        return lambda api: api.put(FORM + "f-1", body)
+
+    responses = run_concurrently(api.key, *[put(number) for number in range(THREADS)])
+
+    assert status_codes(responses) == {201: 1, 200: THREADS - 1}
+    (opt_in,) = api.get_data("/api/external/opt-ins")
+    assert api.get_opt_in(opt_in["id"])["question_answers"][0]["answer"] == str(THREADS - 1)
+
+
+def test_a_rescheduling_can_change_the_duration(api: ApiClient, organization: Organization) -> None:
+    """A75"""
+    api.book(external_reference="ref-1")
+    api.reschedule(duration_minutes=45)
+    moved = Appointment.objects.of(organization).get().duration_minutes
+    api.reschedule(duration_minutes=30)
+    api.reschedule()
+
+    body = json.loads(Event.objects.of(organization).get(type="appointment.rescheduled").body)
+    assert (moved, body["details"]["duration_minutes"]) == (45, 45)
+    assert Appointment.objects.of(organization).get().duration_minutes == 30
