@@ -99,7 +99,7 @@ def sync_opt_in(
     the stored one changes nothing (docs/interface.md, O14 to O16). `data` is that of `submit`.
     """
     new_id = uuid7()
-    columns = {"source": source, "external_reference": reference, "id": new_id, "synced_at": changed_at}
+    columns: dict[str, Any] = {"source": source, "external_reference": reference, "id": new_id, "synced_at": changed_at}
     opt_in_id, lead_id, _ = submit(organization=organization, actor=actor, **columns, **data)
     if opt_in_id == new_id:
         return opt_in_id, lead_id, True, True

@@ -104,13 +104,20 @@ def reschedule_by_reference(
             raise Conflict(f"new_external_reference {new_external_reference} already belongs to another appointment")
 
     duration = duration_minutes or appointment.own_duration_minutes
-    values = {"meeting_url": meeting_url or appointment.meeting_url, "own_duration_minutes": duration}
-    set_values(appointment, schedule_time=schedule_time, **values)
+    values: dict[str, object] = {
+        "meeting_url": meeting_url or appointment.meeting_url,
+        "own_duration_minutes": duration,
+    }
+    set_values(appointment, schedule_time=schedule_time, status_id=None, **values)
     if is_new or role_of(previous) == StatusRole.CANCELED:
         book_again(appointment)
     if is_new:
         take_reference(appointment, new_external_reference)
-    details = {"rescheduled_by": rescheduled_by, "reason": reason, "duration_minutes": duration_minutes}
+    details: dict[str, object] = {
+        "rescheduled_by": rescheduled_by,
+        "reason": reason,
+        "duration_minutes": duration_minutes,
+    }
     save_appointment(appointment, previous, actor, note=add_note(appointment, notes, actor), details=details)
     return appointment
 
@@ -291,7 +298,7 @@ def save_appointment(
     *,
     effects: Effects | None = None,
     note: Note | None = None,
-    details: Mapping[str, str | None] | None = None,
+    details: Mapping[str, object] | None = None,
     lead_stays: bool = False,
     notifies: bool = True,
 ) -> None:
