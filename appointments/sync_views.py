@@ -1,13 +1,13 @@
 """The endpoint for the integrations of schedulers (docs/interface.md, A67 to A75)."""
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from appointments.input_serializers import SyncInputSerializer, SyncPathSerializer
 from appointments.serializers import SyncedAppointmentSerializer
 from appointments.services import sync_appointment
-from foundation.api.openapi import ERROR, ActionResponse
+from foundation.api.openapi import ActionResponse
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from organizations.models import Scope
@@ -24,7 +24,6 @@ class SyncViewSet(ExternalViewSet):
         responses={
             200: ActionResponse(SyncedAppointmentSerializer, "Appointment updated"),
             201: ActionResponse(SyncedAppointmentSerializer, "Appointment created"),
-            409: OpenApiResponse(ERROR, "The two references belong to two different appointments."),
         },
     )
     def sync(self, request: Request, source: str, external_reference: str) -> Response:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
-from appointments.models import Appointment, AppointmentSource, FormerReference, Provider
+from appointments.models import Appointment, AppointmentSource, CanceledBy, FormerReference, Provider
 from appointments.services.booking import Booking, BookingData, find_or_book, resolve_members
 from appointments.services.changes import (
     add_note,
@@ -17,10 +17,10 @@ from appointments.services.changes import (
     take_reference,
 )
 from appointments.services.remembering import REFERENCE_LOCK
-from foundation.api.exceptions import Conflict, ValidationFailed
+from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
 from optins.serializers import QuestionAnswerData
-from optins.services import sync_opt_in
+from optins.services import is_submitted, sync_opt_in
 from organizations.actors import Actor
 from organizations.models import Organization
 from statuses.models import Board, StatusRole
@@ -52,8 +52,8 @@ def import_appointment(
     gets the scheduler's time, duration, outcome, members, meeting URL and new notes; its lead and event type stay. An
     outcome that others have set is replaced only when the scheduler's own has changed. A state that is older than the
     stored one, or whose reference was replaced, is not applied; without `changed_at` it is the newest. Notifies only
-    with `notify`. Raises ValidationFailed as `book` does, and if no status is the default for `outcome`; Conflict if
-    the two references belong to two appointments. Locks both references, the appointment, then its lead.
+    with `notify`. If the references lead to two appointments, the previous one is canceled. Raises ValidationFailed as
+    `book` does, and if no status is the default for `outcome`. Locks both references, the appointments, then the leads.
     """
     source, reference, notifies = (
         AppointmentSource(provider),
@@ -65,8 +65,8 @@ def import_appointment(
     known = find_synced(organization, source, reference)
     replaced = find_synced(organization, source, previous_reference)
     if known and replaced and known != replaced:
-        raise Conflict(f"previous_reference {previous_reference} belongs to another appointment than {reference}")
-
+        cancel_replaced(replaced, actor, changed_at, previous_reference, reference)
+        previous_reference = ""
     stored, is_new = known or replaced, False
     booking = Booking(stored.pk, stored.schedule_time, is_new=False) if stored else None
     if stored and is_outdated(stored, reference, previous_reference, changed_at):
@@ -118,12 +118,29 @@ def sync_appointment(
         **lead_values,
         **data,
     )
-    if questions_answers and booking.is_applied:
+    # A booking that replaces another one has the answers of the first one.
+    is_first = booking.is_new or is_submitted(organization, source, external_reference)
+    if questions_answers and booking.is_applied and is_first:
         stored = Appointment.objects.of(organization).select_related("lead").get(pk=booking.id).lead
         form: dict[str, Any] = {"email": stored.email, "first_name": stored.first_name, "traffic": data.get("traffic")}
         reference: dict[str, Any] = {"source": source, "reference": external_reference}
         sync_opt_in(**common, **reference, **form, questions_answers=questions_answers)
     return booking
+
+
+def cancel_replaced(
+    appointment: Appointment, actor: Actor, changed_at: datetime | None, reference: str, new_reference: str
+) -> None:
+    """Cancel an appointment with this reference whose replacement was stored before it was known to be one."""
+    is_older = changed_at and appointment.synced_at and changed_at < appointment.synced_at
+    if is_older or appointment.external_reference != reference:
+        return
+    previous = appointment.outcome
+    cancel(appointment)
+    appointment.synced_role = StatusRole.CANCELED.value
+    appointment.synced_at = changed_at or appointment.synced_at
+    details = {"canceled_by": CanceledBy.SYSTEM.value, "rescheduled_to": new_reference}
+    save_appointment(appointment, previous, actor, details=details, lead_stays=True, notifies=False)
 
 
 def find_synced(organization: Organization, source: AppointmentSource, reference: str) -> Appointment | None:

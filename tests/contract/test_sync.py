@@ -145,15 +145,34 @@ def test_simultaneous_states_of_a_chain_converge(organization: Organization, api
     assert state(api) == [("b-2", LATER, "APPOINTMENT_BOOKED", False)]
 
 
-def test_references_of_two_appointments_are_409(api: ApiClient, organization: Organization) -> None:
-    sync(api, "b-1")
-    sync(api, "b-2")
-    before = snapshot_of(organization)
+CHAIN = [
+    ("b-1", {"changed_at": at(1)}),
+    ("b-2", {"changed_at": at(2), "previous_reference": "b-1", "schedule_time": LATER}),
+    ("b-3", {"changed_at": at(3), "previous_reference": "b-2", "schedule_time": LATER, "state": "NO_SHOW"}),
+]
 
-    response = sync(api, "b-2", changed_at=at(9), previous_reference="b-1")
 
-    assert response.status_code == 409
-    assert snapshot_of(organization) == before
+@pytest.mark.parametrize("order", list(permutations(CHAIN)))
+def test_a_booking_that_was_moved_twice_leaves_one_that_is_not_canceled_in_every_order(
+    api: ApiClient, organization: Organization, order: list[tuple[str, dict[str, Any]]]
+) -> None:
+    responses = [sync(api, reference, **fields) for reference, fields in order]
+
+    assert {response.status_code for response in responses} <= {200, 201}
+    assert [row for row in state(api) if row[2] != "CANCELED"] == [("b-3", LATER, "NO_SHOW", True)]
+    assert notifications_of(organization) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_states_of_a_booking_that_was_moved_twice_leave_one(
+    api: ApiClient, organization: Organization
+) -> None:
+    requests = [lambda api, one=one: sync(api, one[0], **one[1]) for one in CHAIN]
+
+    responses = run_concurrently(api.key, *(requests * (THREADS // 3)))
+
+    assert {response.status_code for response in responses} <= {200, 201}
+    assert [row for row in state(api) if row[2] != "CANCELED"] == [("b-3", LATER, "NO_SHOW", True)]
 
 
 def test_an_outcome_set_since_stays_until_the_scheduler_says_another_state(api: ApiClient) -> None:

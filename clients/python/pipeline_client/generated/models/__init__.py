@@ -21,6 +21,10 @@ from .appointment_detail_update_response import AppointmentDetailUpdateResponse
 from .appointment_detail_update_response_status import (
     AppointmentDetailUpdateResponseStatus,
 )
+from .appointment_import import AppointmentImport
+from .appointment_import_input_request import AppointmentImportInputRequest
+from .appointment_import_response import AppointmentImportResponse
+from .appointment_import_response_status import AppointmentImportResponseStatus
 from .appointment_item import AppointmentItem
 from .appointment_item_call_category import AppointmentItemCallCategory
 from .appointment_item_list_response import AppointmentItemListResponse
@@ -120,6 +124,10 @@ from .event_type_updated_previous import EventTypeUpdatedPrevious
 from .event_type_updated_previous_call_category import (
     EventTypeUpdatedPreviousCallCategory,
 )
+from .imported_appointment import ImportedAppointment
+from .imported_appointment_errors import ImportedAppointmentErrors
+from .imported_lead import ImportedLead
+from .imported_lead_errors import ImportedLeadErrors
 from .key import Key
 from .lead_created_event import LeadCreatedEvent
 from .lead_created_event_type import LeadCreatedEventType
@@ -131,6 +139,13 @@ from .lead_detail_update_response import LeadDetailUpdateResponse
 from .lead_detail_update_response_status import LeadDetailUpdateResponseStatus
 from .lead_erased_event import LeadErasedEvent
 from .lead_erased_event_type import LeadErasedEventType
+from .lead_erasure import LeadErasure
+from .lead_erasure_response import LeadErasureResponse
+from .lead_erasure_response_status import LeadErasureResponseStatus
+from .lead_import import LeadImport
+from .lead_import_input_request import LeadImportInputRequest
+from .lead_import_response import LeadImportResponse
+from .lead_import_response_status import LeadImportResponseStatus
 from .lead_item import LeadItem
 from .lead_item_list_response import LeadItemListResponse
 from .lead_merged_event import LeadMergedEvent
@@ -213,6 +228,10 @@ from .opt_in_input_request_source import OptInInputRequestSource
 from .opt_in_item import OptInItem
 from .opt_in_item_list_response import OptInItemListResponse
 from .opt_in_item_source import OptInItemSource
+from .opt_in_updated_event import OptInUpdatedEvent
+from .opt_in_updated_event_type import OptInUpdatedEventType
+from .opt_in_updated_previous import OptInUpdatedPrevious
+from .opt_in_updated_previous_source import OptInUpdatedPreviousSource
 from .organization import Organization
 from .outcome import Outcome
 from .outcome_change import OutcomeChange
@@ -270,6 +289,17 @@ from .status_updated_previous_type import StatusUpdatedPreviousType
 from .submitted import Submitted
 from .submitted_response import SubmittedResponse
 from .submitted_response_status import SubmittedResponseStatus
+from .sync_input_request import SyncInputRequest
+from .sync_input_request_canceled_by import SyncInputRequestCanceledBy
+from .sync_input_request_state import SyncInputRequestState
+from .synced_appointment import SyncedAppointment
+from .synced_appointment_response import SyncedAppointmentResponse
+from .synced_appointment_response_status import SyncedAppointmentResponseStatus
+from .synced_lead_input_request import SyncedLeadInputRequest
+from .synced_opt_in import SyncedOptIn
+from .synced_opt_in_input_request import SyncedOptInInputRequest
+from .synced_opt_in_response import SyncedOptInResponse
+from .synced_opt_in_response_status import SyncedOptInResponseStatus
 from .test_data import TestData
 from .traffic_attribution import TrafficAttribution
 from .traffic_input_request import TrafficInputRequest
@@ -310,6 +340,10 @@ __all__ = (
     "AppointmentDetailSource",
     "AppointmentDetailUpdateResponse",
     "AppointmentDetailUpdateResponseStatus",
+    "AppointmentImport",
+    "AppointmentImportInputRequest",
+    "AppointmentImportResponse",
+    "AppointmentImportResponseStatus",
     "AppointmentItem",
     "AppointmentItemCallCategory",
     "AppointmentItemListResponse",
@@ -389,6 +423,10 @@ __all__ = (
     "EventTypeUpdatedEventType",
     "EventTypeUpdatedPrevious",
     "EventTypeUpdatedPreviousCallCategory",
+    "ImportedAppointment",
+    "ImportedAppointmentErrors",
+    "ImportedLead",
+    "ImportedLeadErrors",
     "Key",
     "LeadCreatedEvent",
     "LeadCreatedEventType",
@@ -400,6 +438,13 @@ __all__ = (
     "LeadDetailUpdateResponseStatus",
     "LeadErasedEvent",
     "LeadErasedEventType",
+    "LeadErasure",
+    "LeadErasureResponse",
+    "LeadErasureResponseStatus",
+    "LeadImport",
+    "LeadImportInputRequest",
+    "LeadImportResponse",
+    "LeadImportResponseStatus",
     "LeadItem",
     "LeadItemListResponse",
     "LeadMergedEvent",
@@ -478,6 +523,10 @@ __all__ = (
     "OptInItem",
     "OptInItemListResponse",
     "OptInItemSource",
+    "OptInUpdatedEvent",
+    "OptInUpdatedEventType",
+    "OptInUpdatedPrevious",
+    "OptInUpdatedPreviousSource",
     "Organization",
     "Outcome",
     "OutcomeChange",
@@ -531,6 +580,17 @@ __all__ = (
     "Submitted",
     "SubmittedResponse",
     "SubmittedResponseStatus",
+    "SyncedAppointment",
+    "SyncedAppointmentResponse",
+    "SyncedAppointmentResponseStatus",
+    "SyncedLeadInputRequest",
+    "SyncedOptIn",
+    "SyncedOptInInputRequest",
+    "SyncedOptInResponse",
+    "SyncedOptInResponseStatus",
+    "SyncInputRequest",
+    "SyncInputRequestCanceledBy",
+    "SyncInputRequestState",
     "TestData",
     "TrafficAttribution",
     "TrafficInputRequest",

@@ -28,6 +28,8 @@ class LeadUpdateInputRequest:
         phone_country (None | str | Unset): ISO 3166-1 alpha-2, in either letter case; required with phone_e164, and
             sent only with it.
         setter_email (None | str | Unset): An active member of the organization who is not a viewer.
+        external_reference (None | str | Unset): Your own id of the lead, unique in the organization and compared
+            exactly. Not shown in responses.
         custom_fields (LeadUpdateInputRequestCustomFields | Unset): New values by the custom fields' keys. null removes
             one; others stay.
     """
@@ -37,6 +39,7 @@ class LeadUpdateInputRequest:
     phone_e164: None | str | Unset = UNSET
     phone_country: None | str | Unset = UNSET
     setter_email: None | str | Unset = UNSET
+    external_reference: None | str | Unset = UNSET
     custom_fields: LeadUpdateInputRequestCustomFields | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -67,6 +70,12 @@ class LeadUpdateInputRequest:
         else:
             setter_email = self.setter_email
 
+        external_reference: None | str | Unset
+        if isinstance(self.external_reference, Unset):
+            external_reference = UNSET
+        else:
+            external_reference = self.external_reference
+
         custom_fields: dict[str, Any] | Unset = UNSET
         if not isinstance(self.custom_fields, Unset):
             custom_fields = self.custom_fields.to_dict()
@@ -84,6 +93,8 @@ class LeadUpdateInputRequest:
             field_dict["phone_country"] = phone_country
         if setter_email is not UNSET:
             field_dict["setter_email"] = setter_email
+        if external_reference is not UNSET:
+            field_dict["external_reference"] = external_reference
         if custom_fields is not UNSET:
             field_dict["custom_fields"] = custom_fields
 
@@ -134,6 +145,15 @@ class LeadUpdateInputRequest:
 
         setter_email = _parse_setter_email(d.pop("setter_email", UNSET))
 
+        def _parse_external_reference(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        external_reference = _parse_external_reference(d.pop("external_reference", UNSET))
+
         _custom_fields = d.pop("custom_fields", UNSET)
         custom_fields: LeadUpdateInputRequestCustomFields | Unset
         if isinstance(_custom_fields, Unset):
@@ -147,6 +167,7 @@ class LeadUpdateInputRequest:
             phone_e164=phone_e164,
             phone_country=phone_country,
             setter_email=setter_email,
+            external_reference=external_reference,
             custom_fields=custom_fields,
         )
 

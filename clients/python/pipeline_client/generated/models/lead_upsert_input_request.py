@@ -32,6 +32,8 @@ class LeadUpsertInputRequest:
         phone_e164 (None | str | Unset): E.164.
         phone_country (None | str | Unset): ISO 3166-1 alpha-2, in either letter case. Required with phone_e164.
         setter_email (None | str | Unset): An active member of the organization who is not a viewer.
+        external_reference (None | str | Unset): Your own id of the lead, unique in the organization and compared
+            exactly.
         source (None | str | Unset): Where the lead comes from. Defaults to MANUAL for a new lead.
         custom_fields (LeadUpsertInputRequestCustomFields | Unset): Values by the custom fields' keys.
         overwrite (list[LeadUpsertInputRequestOverwriteItem] | Unset): The fields whose known values the request
@@ -44,6 +46,7 @@ class LeadUpsertInputRequest:
     phone_e164: None | str | Unset = UNSET
     phone_country: None | str | Unset = UNSET
     setter_email: None | str | Unset = UNSET
+    external_reference: None | str | Unset = UNSET
     source: None | str | Unset = UNSET
     custom_fields: LeadUpsertInputRequestCustomFields | Unset = UNSET
     overwrite: list[LeadUpsertInputRequestOverwriteItem] | Unset = UNSET
@@ -82,6 +85,12 @@ class LeadUpsertInputRequest:
         else:
             setter_email = self.setter_email
 
+        external_reference: None | str | Unset
+        if isinstance(self.external_reference, Unset):
+            external_reference = UNSET
+        else:
+            external_reference = self.external_reference
+
         source: None | str | Unset
         if isinstance(self.source, Unset):
             source = UNSET
@@ -116,6 +125,8 @@ class LeadUpsertInputRequest:
             field_dict["phone_country"] = phone_country
         if setter_email is not UNSET:
             field_dict["setter_email"] = setter_email
+        if external_reference is not UNSET:
+            field_dict["external_reference"] = external_reference
         if source is not UNSET:
             field_dict["source"] = source
         if custom_fields is not UNSET:
@@ -179,6 +190,15 @@ class LeadUpsertInputRequest:
 
         setter_email = _parse_setter_email(d.pop("setter_email", UNSET))
 
+        def _parse_external_reference(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        external_reference = _parse_external_reference(d.pop("external_reference", UNSET))
+
         def _parse_source(data: object) -> None | str | Unset:
             if data is None:
                 return data
@@ -211,6 +231,7 @@ class LeadUpsertInputRequest:
             phone_e164=phone_e164,
             phone_country=phone_country,
             setter_email=setter_email,
+            external_reference=external_reference,
             source=source,
             custom_fields=custom_fields,
             overwrite=overwrite,

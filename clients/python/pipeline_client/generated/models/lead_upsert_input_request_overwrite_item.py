@@ -1,11 +1,12 @@
 from typing import Literal
 
 LeadUpsertInputRequestOverwriteItem = Literal[
-    "custom_fields", "first_name", "last_name", "phone_e164", "setter_email", "source"
+    "custom_fields", "external_reference", "first_name", "last_name", "phone_e164", "setter_email", "source"
 ]
 
 LEAD_UPSERT_INPUT_REQUEST_OVERWRITE_ITEM_VALUES: set[LeadUpsertInputRequestOverwriteItem] = {
     "custom_fields",
+    "external_reference",
     "first_name",
     "last_name",
     "phone_e164",

@@ -28,30 +28,30 @@ class OptInInputRequest:
         email (str): Finds or creates the lead.
         first_name (str): Used only for a new lead.
         source (OptInInputRequestSource): Where the form was submitted.
+        questions_answers (list[QuestionAnswerInputRequest] | Unset): The questions of the form with their answers.
         last_name (None | str | Unset): Used only for a new lead.
         phone_e164 (None | str | Unset): E.164.
         phone_country (None | str | Unset): ISO 3166-1 alpha-2, in either letter case; required with phone_e164.
         provider_form_id (None | str | Unset): The provider's id of the form.
         provider_form_name (None | str | Unset): The provider's name of the form.
-        external_reference (None | str | Unset): Idempotency key, together with source.
-        questions_answers (list[QuestionAnswerInputRequest] | Unset): The questions of the form with their answers.
         traffic (TrafficInputRequest | Unset): The traffic source of the visit. Each value is stored as text, trimmed
             and cut to 8,192 characters.
 
             Nothing is refused here: another type is stored as text, and anything in place of the object counts as absent.
+        external_reference (None | str | Unset): Idempotency key, together with source.
     """
 
     email: str
     first_name: str
     source: OptInInputRequestSource
+    questions_answers: list[QuestionAnswerInputRequest] | Unset = UNSET
     last_name: None | str | Unset = UNSET
     phone_e164: None | str | Unset = UNSET
     phone_country: None | str | Unset = UNSET
     provider_form_id: None | str | Unset = UNSET
     provider_form_name: None | str | Unset = UNSET
-    external_reference: None | str | Unset = UNSET
-    questions_answers: list[QuestionAnswerInputRequest] | Unset = UNSET
     traffic: TrafficInputRequest | Unset = UNSET
+    external_reference: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,6 +60,13 @@ class OptInInputRequest:
         first_name = self.first_name
 
         source: str = self.source
+
+        questions_answers: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.questions_answers, Unset):
+            questions_answers = []
+            for questions_answers_item_data in self.questions_answers:
+                questions_answers_item = questions_answers_item_data.to_dict()
+                questions_answers.append(questions_answers_item)
 
         last_name: None | str | Unset
         if isinstance(self.last_name, Unset):
@@ -91,22 +98,15 @@ class OptInInputRequest:
         else:
             provider_form_name = self.provider_form_name
 
+        traffic: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.traffic, Unset):
+            traffic = self.traffic.to_dict()
+
         external_reference: None | str | Unset
         if isinstance(self.external_reference, Unset):
             external_reference = UNSET
         else:
             external_reference = self.external_reference
-
-        questions_answers: list[dict[str, Any]] | Unset = UNSET
-        if not isinstance(self.questions_answers, Unset):
-            questions_answers = []
-            for questions_answers_item_data in self.questions_answers:
-                questions_answers_item = questions_answers_item_data.to_dict()
-                questions_answers.append(questions_answers_item)
-
-        traffic: dict[str, Any] | Unset = UNSET
-        if not isinstance(self.traffic, Unset):
-            traffic = self.traffic.to_dict()
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -117,6 +117,8 @@ class OptInInputRequest:
                 "source": source,
             }
         )
+        if questions_answers is not UNSET:
+            field_dict["questions_answers"] = questions_answers
         if last_name is not UNSET:
             field_dict["last_name"] = last_name
         if phone_e164 is not UNSET:
@@ -127,12 +129,10 @@ class OptInInputRequest:
             field_dict["provider_form_id"] = provider_form_id
         if provider_form_name is not UNSET:
             field_dict["provider_form_name"] = provider_form_name
-        if external_reference is not UNSET:
-            field_dict["external_reference"] = external_reference
-        if questions_answers is not UNSET:
-            field_dict["questions_answers"] = questions_answers
         if traffic is not UNSET:
             field_dict["traffic"] = traffic
+        if external_reference is not UNSET:
+            field_dict["external_reference"] = external_reference
 
         return field_dict
 
@@ -147,6 +147,15 @@ class OptInInputRequest:
         first_name = d.pop("first_name")
 
         source = check_opt_in_input_request_source(d.pop("source"))
+
+        _questions_answers = d.pop("questions_answers", UNSET)
+        questions_answers: list[QuestionAnswerInputRequest] | Unset = UNSET
+        if _questions_answers is not UNSET:
+            questions_answers = []
+            for questions_answers_item_data in _questions_answers:
+                questions_answers_item = QuestionAnswerInputRequest.from_dict(questions_answers_item_data)
+
+                questions_answers.append(questions_answers_item)
 
         def _parse_last_name(data: object) -> None | str | Unset:
             if data is None:
@@ -193,6 +202,13 @@ class OptInInputRequest:
 
         provider_form_name = _parse_provider_form_name(d.pop("provider_form_name", UNSET))
 
+        _traffic = d.pop("traffic", UNSET)
+        traffic: TrafficInputRequest | Unset
+        if isinstance(_traffic, Unset):
+            traffic = UNSET
+        else:
+            traffic = TrafficInputRequest.from_dict(_traffic)
+
         def _parse_external_reference(data: object) -> None | str | Unset:
             if data is None:
                 return data
@@ -202,34 +218,18 @@ class OptInInputRequest:
 
         external_reference = _parse_external_reference(d.pop("external_reference", UNSET))
 
-        _questions_answers = d.pop("questions_answers", UNSET)
-        questions_answers: list[QuestionAnswerInputRequest] | Unset = UNSET
-        if _questions_answers is not UNSET:
-            questions_answers = []
-            for questions_answers_item_data in _questions_answers:
-                questions_answers_item = QuestionAnswerInputRequest.from_dict(questions_answers_item_data)
-
-                questions_answers.append(questions_answers_item)
-
-        _traffic = d.pop("traffic", UNSET)
-        traffic: TrafficInputRequest | Unset
-        if isinstance(_traffic, Unset):
-            traffic = UNSET
-        else:
-            traffic = TrafficInputRequest.from_dict(_traffic)
-
         opt_in_input_request = cls(
             email=email,
             first_name=first_name,
             source=source,
+            questions_answers=questions_answers,
             last_name=last_name,
             phone_e164=phone_e164,
             phone_country=phone_country,
             provider_form_id=provider_form_id,
             provider_form_name=provider_form_name,
-            external_reference=external_reference,
-            questions_answers=questions_answers,
             traffic=traffic,
+            external_reference=external_reference,
         )
 
         opt_in_input_request.additional_properties = d

@@ -16,10 +16,12 @@ class ReschedulingDetails:
     Attributes:
         rescheduled_by (None | str): Who wanted another time. One of LEAD, HOST; more may be added.
         reason (None | str): Why.
+        duration_minutes (int | None): How long the call is from now on, if the request said so.
     """
 
     rescheduled_by: None | str
     reason: None | str
+    duration_minutes: int | None
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -29,12 +31,16 @@ class ReschedulingDetails:
         reason: None | str
         reason = self.reason
 
+        duration_minutes: int | None
+        duration_minutes = self.duration_minutes
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
             {
                 "rescheduled_by": rescheduled_by,
                 "reason": reason,
+                "duration_minutes": duration_minutes,
             }
         )
 
@@ -58,9 +64,17 @@ class ReschedulingDetails:
 
         reason = _parse_reason(d.pop("reason"))
 
+        def _parse_duration_minutes(data: object) -> int | None:
+            if data is None:
+                return data
+            return cast(int | None, data)
+
+        duration_minutes = _parse_duration_minutes(d.pop("duration_minutes"))
+
         rescheduling_details = cls(
             rescheduled_by=rescheduled_by,
             reason=reason,
+            duration_minutes=duration_minutes,
         )
 
         rescheduling_details.additional_properties = d

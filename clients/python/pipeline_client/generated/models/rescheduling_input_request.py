@@ -26,6 +26,7 @@ class ReschedulingInputRequest:
         new_external_reference (None | str | Unset): The source system's new id of the booking. The former one leads to
             the appointment, too.
         meeting_url (None | str | Unset): The new place of the call. Without it, the present one stays.
+        duration_minutes (int | None | Unset): How long the call is from now on. Without it, the present duration stays.
         notes (None | str | Unset): Stored as a note of the appointment; repeating the request does not store it again.
         rescheduled_by (ReschedulingInputRequestRescheduledBy | Unset): Who wanted another time: LEAD or HOST. Shown in
             the event.
@@ -36,6 +37,7 @@ class ReschedulingInputRequest:
     schedule_time: datetime.datetime
     new_external_reference: None | str | Unset = UNSET
     meeting_url: None | str | Unset = UNSET
+    duration_minutes: int | None | Unset = UNSET
     notes: None | str | Unset = UNSET
     rescheduled_by: ReschedulingInputRequestRescheduledBy | Unset = UNSET
     reason: None | str | Unset = UNSET
@@ -57,6 +59,12 @@ class ReschedulingInputRequest:
             meeting_url = UNSET
         else:
             meeting_url = self.meeting_url
+
+        duration_minutes: int | None | Unset
+        if isinstance(self.duration_minutes, Unset):
+            duration_minutes = UNSET
+        else:
+            duration_minutes = self.duration_minutes
 
         notes: None | str | Unset
         if isinstance(self.notes, Unset):
@@ -86,6 +94,8 @@ class ReschedulingInputRequest:
             field_dict["new_external_reference"] = new_external_reference
         if meeting_url is not UNSET:
             field_dict["meeting_url"] = meeting_url
+        if duration_minutes is not UNSET:
+            field_dict["duration_minutes"] = duration_minutes
         if notes is not UNSET:
             field_dict["notes"] = notes
         if rescheduled_by is not UNSET:
@@ -120,6 +130,15 @@ class ReschedulingInputRequest:
 
         meeting_url = _parse_meeting_url(d.pop("meeting_url", UNSET))
 
+        def _parse_duration_minutes(data: object) -> int | None | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(int | None | Unset, data)
+
+        duration_minutes = _parse_duration_minutes(d.pop("duration_minutes", UNSET))
+
         def _parse_notes(data: object) -> None | str | Unset:
             if data is None:
                 return data
@@ -150,6 +169,7 @@ class ReschedulingInputRequest:
             schedule_time=schedule_time,
             new_external_reference=new_external_reference,
             meeting_url=meeting_url,
+            duration_minutes=duration_minutes,
             notes=notes,
             rescheduled_by=rescheduled_by,
             reason=reason,

@@ -23,6 +23,7 @@ def _get_kwargs(
     cursor: str | Unset = UNSET,
     count: bool | Unset = True,
     id: list[UUID] | Unset = UNSET,
+    external_reference: str | Unset = UNSET,
     email: str | Unset = UNSET,
     phone: str | Unset = UNSET,
     status_id: UUID | Unset = UNSET,
@@ -53,6 +54,8 @@ def _get_kwargs(
             json_id.append(id_item)
 
     params["id"] = json_id
+
+    params["external_reference"] = external_reference
 
     params["email"] = email
 
@@ -157,6 +160,7 @@ def sync_detailed(
     cursor: str | Unset = UNSET,
     count: bool | Unset = True,
     id: list[UUID] | Unset = UNSET,
+    external_reference: str | Unset = UNSET,
     email: str | Unset = UNSET,
     phone: str | Unset = UNSET,
     status_id: UUID | Unset = UNSET,
@@ -178,6 +182,7 @@ def sync_detailed(
         cursor (str | Unset):
         count (bool | Unset):  Default: True.
         id (list[UUID] | Unset):
+        external_reference (str | Unset):
         email (str | Unset):
         phone (str | Unset):
         status_id (UUID | Unset):
@@ -203,6 +208,7 @@ def sync_detailed(
         cursor=cursor,
         count=count,
         id=id,
+        external_reference=external_reference,
         email=email,
         phone=phone,
         status_id=status_id,
@@ -230,6 +236,7 @@ def sync(
     cursor: str | Unset = UNSET,
     count: bool | Unset = True,
     id: list[UUID] | Unset = UNSET,
+    external_reference: str | Unset = UNSET,
     email: str | Unset = UNSET,
     phone: str | Unset = UNSET,
     status_id: UUID | Unset = UNSET,
@@ -251,6 +258,7 @@ def sync(
         cursor (str | Unset):
         count (bool | Unset):  Default: True.
         id (list[UUID] | Unset):
+        external_reference (str | Unset):
         email (str | Unset):
         phone (str | Unset):
         status_id (UUID | Unset):
@@ -277,6 +285,7 @@ def sync(
         cursor=cursor,
         count=count,
         id=id,
+        external_reference=external_reference,
         email=email,
         phone=phone,
         status_id=status_id,
@@ -298,6 +307,7 @@ async def asyncio_detailed(
     cursor: str | Unset = UNSET,
     count: bool | Unset = True,
     id: list[UUID] | Unset = UNSET,
+    external_reference: str | Unset = UNSET,
     email: str | Unset = UNSET,
     phone: str | Unset = UNSET,
     status_id: UUID | Unset = UNSET,
@@ -319,6 +329,7 @@ async def asyncio_detailed(
         cursor (str | Unset):
         count (bool | Unset):  Default: True.
         id (list[UUID] | Unset):
+        external_reference (str | Unset):
         email (str | Unset):
         phone (str | Unset):
         status_id (UUID | Unset):
@@ -344,6 +355,7 @@ async def asyncio_detailed(
         cursor=cursor,
         count=count,
         id=id,
+        external_reference=external_reference,
         email=email,
         phone=phone,
         status_id=status_id,
@@ -369,6 +381,7 @@ async def asyncio(
     cursor: str | Unset = UNSET,
     count: bool | Unset = True,
     id: list[UUID] | Unset = UNSET,
+    external_reference: str | Unset = UNSET,
     email: str | Unset = UNSET,
     phone: str | Unset = UNSET,
     status_id: UUID | Unset = UNSET,
@@ -390,6 +403,7 @@ async def asyncio(
         cursor (str | Unset):
         count (bool | Unset):  Default: True.
         id (list[UUID] | Unset):
+        external_reference (str | Unset):
         email (str | Unset):
         phone (str | Unset):
         status_id (UUID | Unset):
@@ -417,6 +431,7 @@ async def asyncio(
             cursor=cursor,
             count=count,
             id=id,
+            external_reference=external_reference,
             email=email,
             phone=phone,
             status_id=status_id,

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.imported_lead_errors import ImportedLeadErrors
+    from ..models.upserted_lead import UpsertedLead
+
+
+T = TypeVar("T", bound="ImportedLead")
+
+
+@_attrs_define
+class ImportedLead:
+    """The result of a row of an import of leads.
+
+    Attributes:
+        index (int): The row's place in the request, from 0.
+        status (int): The status code that a request with this row alone would have.
+        message (str | Unset): Why the row was not done; absent if it was.
+        errors (ImportedLeadErrors | Unset): As in a 400 of a single request; absent otherwise.
+        data (UpsertedLead | Unset): The result of creating or completing a lead.
+    """
+
+    index: int
+    status: int
+    message: str | Unset = UNSET
+    errors: ImportedLeadErrors | Unset = UNSET
+    data: UpsertedLead | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        index = self.index
+
+        status = self.status
+
+        message = self.message
+
+        errors: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.errors, Unset):
+            errors = self.errors.to_dict()
+
+        data: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.data, Unset):
+            data = self.data.to_dict()
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "index": index,
+                "status": status,
+            }
+        )
+        if message is not UNSET:
+            field_dict["message"] = message
+        if errors is not UNSET:
+            field_dict["errors"] = errors
+        if data is not UNSET:
+            field_dict["data"] = data
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.imported_lead_errors import ImportedLeadErrors  # noqa: PLC0415
+        from ..models.upserted_lead import UpsertedLead  # noqa: PLC0415
+
+        d = dict(src_dict)
+        index = d.pop("index")
+
+        status = d.pop("status")
+
+        message = d.pop("message", UNSET)
+
+        _errors = d.pop("errors", UNSET)
+        errors: ImportedLeadErrors | Unset
+        if isinstance(_errors, Unset):
+            errors = UNSET
+        else:
+            errors = ImportedLeadErrors.from_dict(_errors)
+
+        _data = d.pop("data", UNSET)
+        data: UpsertedLead | Unset
+        if isinstance(_data, Unset):
+            data = UNSET
+        else:
+            data = UpsertedLead.from_dict(_data)
+
+        imported_lead = cls(
+            index=index,
+            status=status,
+            message=message,
+            errors=errors,
+            data=data,
+        )
+
+        imported_lead.additional_properties = d
+        return imported_lead
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties
