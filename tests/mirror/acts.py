@@ -481,9 +481,11 @@ class Acts:
         self.api.put(f"/api/external/sync/SCHEDULER_B/appointments/put-{number}", body)
 
     def sync_form(self) -> None:
-        answers = [{"question": "Why?", "answer": self.word()}]
-        body = synced_opt_in_payload(changed_at=self.time().isoformat(), questions_answers=answers)
-        self.api.put(f"/api/external/sync/WEBINAR/opt-ins/form-{self.random.randint(1, 5)}", body)
+        reference, changed_at = f"form-{self.random.randint(1, 5)}", self.time()
+        for time in (changed_at, changed_at + timedelta(minutes=1)):
+            answers = [{"question": "Why?", "answer": self.word()}]
+            body = synced_opt_in_payload(changed_at=time.isoformat(), questions_answers=answers)
+            self.api.put(f"/api/external/sync/WEBINAR/opt-ins/{reference}", body)
 
     def reschedule_by_service(self) -> None:
         reschedule(**self.common(), appointment=self.appointment(), to=self.time())

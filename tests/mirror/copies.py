@@ -29,6 +29,7 @@ class Copy:
         self.notes: dict[str, dict[str, tuple[tuple[str, str], Row]]] = {}
         self.attributions: dict[str, Row] = {}
         self.named: dict[str, tuple[tuple[str, str], Row]] = {}
+        self.opt_in_versions: dict[str, tuple[str, str]] = {}
         self.erased: set[str] = set()
 
     def erase(self, lead_id: str) -> None:
@@ -38,7 +39,7 @@ class Copy:
             self.rows[name] = {id: row for id, row in rows.items() if lead_id_of(name, row) not in self.erased}
 
     def store(self, name: str, row: Row) -> None:
-        """Store a lead, an appointment or an opt-in, unless a newer version is there. Opt-ins never change."""
+        """Store a lead, an appointment or an opt-in, unless a newer version is there."""
         rows = self.rows[name]
         stored = rows.get(row["id"])
         if lead_id_of(name, row) in self.erased:
@@ -60,8 +61,17 @@ class Copy:
         elif subject == "note":
             self.store("appointments", data["appointment"])
             self.store_note(data | {"is_deleted": action == "deleted"}, (event["timestamp"], event["id"]))
+        elif subject == "opt_in":
+            self.store_opt_in(data, (event["timestamp"], event["id"]))
         elif subject != "webhook":
-            self.store({"lead": "leads", "appointment": "appointments", "opt_in": "opt-ins"}[subject], data)
+            self.store({"lead": "leads", "appointment": "appointments"}[subject], data)
+
+    def store_opt_in(self, data: Row, version: tuple[str, str]) -> None:
+        """Store an opt-in as its newest event has it."""
+        if version > self.opt_in_versions.get(data["id"], ("", "")):
+            self.opt_in_versions[data["id"]] = version
+            self.rows["opt-ins"].pop(data["id"], None)
+            self.store("opt-ins", data)
 
     def store_name(self, data: Row, version: tuple[str, str]) -> None:
         """Store the present values of what objects refer to. They replace those that the objects have of it."""
@@ -195,11 +205,11 @@ class FeedCopy(Copy):
 class ListCopy(FeedCopy):
     """A copy that reads changed rows from the lists.
 
-    From the events it reads the names of what rows refer to, and which leads are erased.
+    From the events it reads the names of what rows refer to, new answers of opt-ins, and which leads are erased.
     """
 
     def __init__(self, api: ApiClient) -> None:
-        super().__init__(api, type=",".join([*NAMES, "lead.erased"]))
+        super().__init__(api, type=",".join([*NAMES, "opt_in.updated", "lead.erased"]))
         self.limit = 100
         self.since: dict[str, str] = {}
 
