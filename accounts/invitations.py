@@ -220,6 +220,7 @@ def accept(*, token: str, signed_in_user: User | None, password: str = "", **nam
     if account is None or not needs_sign_in(account, invitation):
         if not password:
             raise SignInRequired
+        names = {**names, "time_zone": invitation.organization.time_zone}
         account = prove_address(account, invitation.email, password, names)
     elif account != signed_in_user:
         raise SignInRequired

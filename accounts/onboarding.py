@@ -9,9 +9,11 @@ from statuses.services import seed_defaults
 
 
 @transaction.atomic
-def create_organization(*, name: str, owner: User | None = None) -> Organization:
+def create_organization(
+    *, name: str, owner: User | None = None, time_zone: str = "UTC", is_test: bool = False
+) -> Organization:
     """Create an organization with its default statuses and its owner, if one is given, who must have agreed."""
-    organization = Organization.objects.create(name=name)
+    organization = Organization.objects.create(name=name, time_zone=time_zone, is_test=is_test)
     if owner is not None:
         add_member(organization=organization, user=owner, role=MemberRole.OWNER)
     seed_defaults(organization=organization)
@@ -19,6 +21,8 @@ def create_organization(*, name: str, owner: User | None = None) -> Organization
 
 
 @transaction.atomic
-def create_organization_for(*, name: str, owner_email: str) -> Invitation:
-    organization = create_organization(name=name)
+def create_organization_for(
+    *, name: str, owner_email: str, time_zone: str = "UTC", is_test: bool = False
+) -> Invitation:
+    organization = create_organization(name=name, time_zone=time_zone, is_test=is_test)
     return invite(organization=organization, email=owner_email, role=MemberRole.OWNER, invited_by=None)

@@ -215,6 +215,24 @@ class AppointmentImportSerializer(ImportSerializer):
     rows = ResultsField(ImportedAppointmentSerializer)
 
 
+class DeletedRowsSerializer(sql.SQLSerializer):
+    """How many rows were deleted."""
+
+    leads = sql.IntegerField(help_text="Leads.")
+    appointments = sql.IntegerField(help_text="Appointments.")
+    opt_ins = sql.IntegerField(help_text="Opt-ins.")
+    events = sql.IntegerField(help_text="Events.")
+
+
+class ResetSerializer(sql.SQLSerializer):
+    """The result of resetting a test organization."""
+
+    component_name = "Reset"
+
+    deleted = sql.NestedObject(DeletedRowsSerializer, help_text="How many rows this request has deleted.")
+    is_complete = sql.BooleanField(help_text="false: there was too much for one request; send it again.")
+
+
 class SyncedAppointmentSerializer(sql.SQLSerializer):
     """The result of a scheduler's sync."""
 

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from appointments.reset_views import ResetViewSet
 from appointments.sync_views import SyncViewSet
 from appointments.views import AppointmentViewSet, EventTypeViewSet
 
@@ -46,5 +47,6 @@ urlpatterns = [
         SyncViewSet.as_view({"put": "sync"}),
         name="appointment-sync",
     ),
+    path("external/test/reset", ResetViewSet.as_view({"post": "create"}), name="test-reset"),
     path("external/event-types", EventTypeViewSet.as_view({"get": "list"}), name="event-types"),
 ]

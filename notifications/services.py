@@ -16,7 +16,7 @@ from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
 from foundation.outbox import State, notify_on_commit
 from notifications.models import ChannelKind, Context, Kind, MailPreference, Notification
-from organizations.models import Membership, Organization
+from organizations.models import MemberRole, Membership, Organization
 
 UNSUBSCRIBE_SALT = "notifications.unsubscribe"
 
@@ -25,6 +25,8 @@ def build_notifications(
     *, organization: Organization, kind: Kind, recipients: list[Membership], context: Context
 ) -> list[Notification]:
     fields = {"organization": organization, "kind": kind, "subject_id": context.get("appointment_id")}
+    if organization.is_test:
+        recipients = [member for member in recipients if member.role == MemberRole.OWNER]
     return [Notification(**fields, recipient=member, context=context) for member in recipients if accepts(member, kind)]
 
 

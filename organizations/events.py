@@ -7,10 +7,11 @@ from uuid import UUID
 
 from django.dispatch import Signal
 
+from foundation.db.timestamps import now
 from organizations.actors import Actor
 from organizations.isolation import bypass_rls
-from organizations.models import Organization, User
-from organizations.serializers import UserSerializer
+from organizations.models import Membership, Organization, User
+from organizations.serializers import MemberSerializer, UserSerializer
 
 # Sent in the transaction of a change, with the arguments of `webhooks.events.record_event`, and the topic's name.
 event_occurred = Signal()
@@ -33,10 +34,17 @@ def recorded_as_member(user: User, actor: Actor) -> Iterator[None]:
     # Appointments show former members, too. Such an organization is out of a request's scope.
     with bypass_rls():
         members = [
-            (member, UserSerializer.get_text(member.organization, member.pk))
+            (member, UserSerializer.get_text(member.organization, member.pk), shown(member))
             for member in user.memberships.select_related("organization").order_by("pk")
         ]
     yield
     with bypass_rls():
-        for member, before in members:
+        for member, before, shown_before in members:
+            if shown(member) != shown_before:
+                Membership.objects.of(member.organization).filter(pk=member.pk).update(updated_at=now())
             event_occurred.send(None, topic="member.updated", subject=member, actor=actor, before=before)
+
+
+def shown(member: Membership) -> str | None:
+    """Return the member as the look-up shows it."""
+    return MemberSerializer.get_text(member.organization, member.pk)

@@ -32,6 +32,7 @@ class MemberSerializer(sql.SQLSerializer):
     can_be_named = sql.ConditionField(
         CAN_BE_ASSIGNED, help_text="Whether requests can name the member as host, setter or triager."
     )
+    updated_at = sql.DateTimeField(help_text="When one of these values last changed.")
 
 
 class ActorSerializer(sql.SQLSerializer):
@@ -50,6 +51,8 @@ class OrganizationSerializer(sql.SQLSerializer):
     id = sql.UUIDField(help_text="The organization's id, as in events.")
     name = sql.StringField(help_text="Its name.")
     country = sql.StringField(help_text="ISO 3166-1 alpha-2. Phone numbers without + are read as numbers of it.")
+    time_zone = sql.StringField(help_text="IANA name, such as Europe/Berlin.")
+    is_test = sql.BooleanField(help_text="Whether it is a test organization, whose data can be reset.")
 
 
 class KeySerializer(sql.SQLSerializer):

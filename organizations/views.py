@@ -29,6 +29,8 @@ class MeViewSet(ExternalViewSet):
                 "id": organization.pk,
                 "name": organization.name,
                 "country": organization.default_country,
+                "time_zone": organization.time_zone,
+                "is_test": organization.is_test,
             },
             "key": {
                 "id": key.key_id,

@@ -79,5 +79,6 @@ def menu_item(title: str, icon: str, view: str, *args: str) -> dict[str, object]
 def subheader(request: HttpRequest) -> str:
     if not request.user.is_authenticated:
         return ""
-    names = [str(organization) for organization in organizations_with_role(request, ALL_ROLES)[:2]]
+    organizations = organizations_with_role(request, ALL_ROLES)[:2]
+    names = [f"{row.name} (test organization)" if row.is_test else row.name for row in organizations]
     return names[0] if len(names) == 1 else "Several organizations"

@@ -77,6 +77,7 @@ SET type = %s,
         'type', %s::text,
         'timestamp', body::json -> 'timestamp',
         'organization_id', organization_id,
+        'is_test', (SELECT is_test FROM organizations_organization WHERE id = webhooks_event.organization_id),
         'request_id', NULL,
         'data', %s::json,
         'actor', body::json -> 'actor'
@@ -194,6 +195,7 @@ def envelope(event: Event) -> dict[str, object]:
         "type": event.type,
         "timestamp": isoformat_z(event.created_at),
         "organization_id": event.organization_id,
+        "is_test": event.organization.is_test,
         "request_id": event.request_id if event.request_id != request_id.NO_REQUEST else None,
     }
 

@@ -31,7 +31,7 @@ METADATA: Schema = {
     "additionalProperties": {"type": "string", "maxLength": MAX_PAIR_VALUE},
 }
 
-OPTIONAL_MEMBERS = ("request_id", "previous", "attribution", "details", "actor")
+OPTIONAL_MEMBERS = ("is_test", "request_id", "previous", "attribution", "details", "actor")
 
 
 class TopicObjectField(sql.AnyField):
@@ -47,6 +47,10 @@ class EventSerializer(sql.SQLSerializer):
     type = sql.StringField(help_text="The topic, such as appointment.created. More may be added: ignore unknown ones.")
     timestamp = sql.DateTimeField(help_text="When it happened.")
     organization_id = sql.UUIDField(help_text="The organization that it happened in.")
+    is_test = sql.BooleanField(
+        openapi={"type": "boolean", "examples": [False]},
+        help_text="Whether it is a test organization. Older events lack it.",
+    )
     request_id = sql.StringField(
         null=True,
         help_text="The X-Request-Id of the request that caused the event; null if none did. Older events lack it.",

@@ -18,3 +18,4 @@ from appointments.services.notes import change_note, delete_note, write_note
 from appointments.services.patches import patch_appointment
 from appointments.services.previews import Audience, preview
 from appointments.services.remembering import cancel_or_remember, prune_remembered_cancellations
+from appointments.services.resetting import reset_test_data

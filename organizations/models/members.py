@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q, UniqueConstraint, Value
-from django.db.models.functions import Coalesce, Concat, Lower, NullIf, Trim
+from django.db.models.functions import Coalesce, Concat, Lower, Now, NullIf, Trim
 
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from foundation.outbox import Job, State
@@ -35,6 +35,8 @@ class Membership(TenantModel):
     wants_mail = models.BooleanField(
         "wants notifications", default=True, help_text="E-mail about booked, rescheduled and canceled appointments."
     )
+    # When a value that the API shows of the member last changed, also one of the user.
+    updated_at = MillisecondDateTimeField(default=now, db_default=Now(), editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["user__first_name", "user__last_name", "id"]

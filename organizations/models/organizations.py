@@ -25,6 +25,13 @@ class Organization(models.Model):
         default="US",
         help_text="Two-letter ISO country code; phone numbers without + are read as numbers of this country.",
     )
+    time_zone = models.CharField(
+        max_length=64,
+        default="UTC",
+        db_default="UTC",
+        help_text="IANA name, such as Europe/Berlin. New members begin with it, and integrations can read it.",
+    )
+    is_test = models.BooleanField("test organization", default=False, db_default=False, editable=False)
     rate_limit_per_minute = models.PositiveIntegerField(
         null=True,
         blank=True,

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from accounts.onboarding import create_organization_for
+from foundation.db.timestamps import zone_names
 from foundation.egress import BlockedAddress, validate_url
 from leads.phones import read_country_code
 from organizations.models import Organization
@@ -29,6 +30,12 @@ class OrganizationForm(ServiceForm):
         if country is None:
             raise forms.ValidationError("Enter a two-letter ISO country code, such as US.")
         return country
+
+    def clean_time_zone(self) -> str:
+        name: str = self.cleaned_data["time_zone"]
+        if name not in zone_names():
+            raise forms.ValidationError("Enter the name of a time zone, such as Europe/Berlin.")
+        return name
 
 
 class NewOrganizationForm(ServiceForm):
@@ -59,15 +66,17 @@ class OrganizationAdmin(ServiceAdmin):
     list_display = ("name", "is_active", "default_country", "rate_limit_per_minute", "created_at")
     search_fields = ("name", "=id")
     actions_detail = ("connect_slack",)
-    readonly_fields = ("has_slack", "id", "created_at")
+    readonly_fields = ("has_slack", "is_test", "id", "created_at")
     add_fieldsets = ((None, {"fields": ("name", "owner_email")}),)
     fields = (
         "name",
         "default_country",
+        "time_zone",
         "requires_two_factor",
         "is_active",
         "rate_limit_per_minute",
         "has_slack",
+        "is_test",
         "id",
         "created_at",
     )

@@ -119,7 +119,7 @@ def common_fields(event, organization):
     key = ApiKey.objects.of(organization).get()
     actor = {"kind": "API_KEY", "id": key.key_id, "name": key.name}
     own = {name: event[name] for name in ("id", "timestamp", "request_id")}
-    return {**own, "organization_id": str(organization.id), "actor": actor}
+    return {**own, "organization_id": str(organization.id), "is_test": False, "actor": actor}
 
 
 def test_the_data_of_an_event_is_the_detail_of_the_object(api, organization, host):
@@ -277,7 +277,7 @@ def test_erasing_a_lead_erases_attribution_and_request_id_of_its_events(api, org
     request_erasure(organization=organization, actor=SYSTEM, lead_id=lead_id)
 
     events = api.list_events()
-    fields = ["actor", "data", "id", "organization_id", "request_id", "timestamp", "type"]
+    fields = ["actor", "data", "id", "is_test", "organization_id", "request_id", "timestamp", "type"]
     assert [(event["type"], event["request_id"], sorted(event)) for event in events] == [
         ("lead.erased", None, fields)
     ] * 5

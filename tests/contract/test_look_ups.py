@@ -1,5 +1,6 @@
 """The key, members, event types, sources and custom fields (docs/interface.md, G46, K12, M4, A33, L26, L27)."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from leads.models import CustomField, Source
 from leads.services import save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import ApiKey, MemberRole, Membership, Organization, User
+from organizations.services import change_member, save_user
 from tests.client import ApiClient
 from tests.factories import (
     deactivate,
@@ -19,6 +21,7 @@ from tests.factories import (
     make_custom_field,
     make_event_type,
     make_member,
+    owner_actor,
     owner_of,
     set_columns,
 )
@@ -44,7 +47,13 @@ def test_the_key_and_its_organization_are_returned_exactly(api: ApiClient, organ
     assert response.json() == {"success": True, "message": "API key retrieved", "data": data}
     scopes = ["read", "write", "webhooks", "sync", "erase"]
     assert data == {
-        "organization": {"id": str(organization.pk), "name": "Acme", "country": "US"},
+        "organization": {
+            "id": str(organization.pk),
+            "name": "Acme",
+            "country": "US",
+            "time_zone": "UTC",
+            "is_test": False,
+        },
         "key": {"id": key.key_id, "name": "Tests", "scopes": scopes, "expires_at": None},
         "limits": {"requests_per_minute": 600, "body_bytes": 1_048_576, "page_limit": 100},
         "last_event_id": None,
@@ -98,6 +107,7 @@ def test_a_member_has_exactly_the_documented_fields(api: ApiClient, organization
     (shown,) = [row for row in api.get_data(MEMBERS) if row["id"] == member.user_id]
 
     assert shown == {
+        "updated_at": isoformat_z(member.updated_at),
         "id": member.user_id,
         "name": "Hana Suzuki",
         "email": "hana@acme.example",
@@ -106,6 +116,33 @@ def test_a_member_has_exactly_the_documented_fields(api: ApiClient, organization
         "is_active": True,
         "can_be_named": True,
     }
+
+
+def test_each_change_that_the_members_list_shows_changes_updated_at(api: ApiClient, organization: Organization) -> None:
+    """docs/interface.md, M4"""
+    member = make_member(organization, "hana@acme.example")
+    actor, user = owner_actor(organization), member.user
+    versions = [member.updated_at]
+
+    def version_after(change: Callable[[], object]) -> datetime:
+        change()
+        member.refresh_from_db()
+        versions.append(member.updated_at)
+        return member.updated_at
+
+    def save(**fields: str) -> None:
+        for name, value in fields.items():
+            setattr(user, name, value)
+        save_user(actor=actor, user=user, changed=[*fields])
+
+    values = {"actor": actor, "member": member, "is_active": True, "wants_mail": True}
+    version_after(lambda: save(first_name="Hana"))
+    version_after(lambda: save(time_zone="Asia/Tokyo"))
+    version_after(lambda: change_member(**values, role=MemberRole.SETTER))
+    version_after(lambda: change_member(**values | {"is_active": False}, role=MemberRole.SETTER))
+    assert sorted(set(versions)) == versions
+
+    assert version_after(lambda: save(profile_image_url="https://images.example/1")) == versions[-2]
 
 
 def test_members_without_a_name_are_named_by_their_address(api: ApiClient, organization: Organization) -> None:

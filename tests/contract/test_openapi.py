@@ -47,6 +47,7 @@ OPERATIONS = {
     "/api/external/webhook-endpoints/{id}/test": {"post"},
     "/api/external/webhook-topics": {"get"},
     "/api/external/webhook-topics/{topic}/samples": {"get"},
+    "/api/external/test/reset": {"post"},
     "/api/external/me": {"get"},
     "/api/external/members": {"get"},
     "/api/external/event-types": {"get"},

@@ -96,7 +96,7 @@ def test_it_records_one_event_and_sends_one_mail(api, organization, other_organi
     assert Delivery.objects.of(organization).get().endpoint_id == endpoint.pk
     (body,) = bodies(organization, "appointment.rescheduled")
     assert [*body] == [
-        *("id", "type", "timestamp", "organization_id", "request_id"),
+        *("id", "type", "timestamp", "organization_id", "is_test", "request_id"),
         *("data", "previous", "attribution", "details", "actor"),
     ]
     assert body["previous"] == {"schedule_time": SOON, "meeting_url": None, "external_reference": "ref-1"}

@@ -105,7 +105,9 @@ def test_components_have_a_strict_copy():
 def test_the_example_of_each_post_works_as_it_stands(api: ApiClient):
     """Swagger fills these in; the cancellation's and the rescheduling's follow the booking's."""
     bodies = {
-        path: operation["requestBody"]["content"]["application/json"]["example"] for path, operation in POSTS.items()
+        path: operation["requestBody"]["content"]["application/json"]["example"]
+        for path, operation in POSTS.items()
+        if "requestBody" in operation
     }
 
     codes = {path: api.post(path, bodies[path]).status_code for path in sorted(bodies)}

@@ -43,6 +43,7 @@ def test_a_booking_reaches_the_receiver_signed_as_standard_webhooks_defines(
         "type",
         "timestamp",
         "organization_id",
+        "is_test",
         "request_id",
         "data",
         "attribution",

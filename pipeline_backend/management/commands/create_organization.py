@@ -11,6 +11,7 @@ from django.db import transaction
 from accounts.invitations import invitation_link
 from accounts.onboarding import create_organization, create_organization_for
 from foundation.api.emails import NOT_ASCII, parse_email
+from foundation.db.timestamps import zone_names
 from organizations.models import Organization, User
 from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name, manage_py
 
@@ -27,6 +28,15 @@ class Command(BaseServiceCommand):
         parser.add_argument(
             "--owner-email", required=True, metavar="EMAIL", help="The owner's e-mail address, also for signing in."
         )
+        parser.add_argument(
+            "--time-zone", default="UTC", metavar="ZONE", help="The time zone of its people, such as Europe/Berlin."
+        )
+        parser.add_argument(
+            "--test",
+            action="store_true",
+            help="Make it a test organization: events say so, only its owners get e-mails about its data, and "
+            "POST /api/external/test/reset deletes the data.",
+        )
         group = parser.add_mutually_exclusive_group()
         group.add_argument(
             "--print-link",
@@ -42,11 +52,12 @@ class Command(BaseServiceCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         name, email = clean_name(options["name"]), clean_email(options["owner_email"])
+        fields = {"is_test": options["test"], "time_zone": clean_time_zone(options["time_zone"])}
         if options["owner_password_stdin"]:
-            organization = create_with_password(name, email, read_password(email))
+            organization = create_with_password(name, email, read_password(email), **fields)
             steps = [f"{organization} was created; its owner is {email}."]
         else:
-            invitation = create_organization_for(name=name, owner_email=email)
+            invitation = create_organization_for(name=name, owner_email=email, **fields)
             organization = invitation.organization
             steps = [f"{organization} was created; {invitation.email} gets an invitation by e-mail to be its owner."]
             if options["print_link"]:
@@ -70,6 +81,12 @@ def clean_email(text: str) -> str:
         raise CommandError(reason) from None
 
 
+def clean_time_zone(name: str) -> str:
+    if name not in zone_names():
+        raise CommandError(f"{name} is not the name of a time zone, such as Europe/Berlin")
+    return name
+
+
 def read_password(email: str) -> str:
     """Return the password from standard input. Raises CommandError if it is missing or too weak."""
     password = sys.stdin.readline().rstrip("\r\n")
@@ -83,9 +100,10 @@ def read_password(email: str) -> str:
 
 
 @transaction.atomic
-def create_with_password(name: str, email: str, password: str) -> Organization:
+def create_with_password(name: str, email: str, password: str, *, time_zone: str, is_test: bool) -> Organization:
     """Create the organization and its owner's account. Raises CommandError if the address has an account."""
     # An operator of this command must not take over an account, which may belong to other organizations, too.
     if User.objects.with_email(email).exists():
         raise CommandError(f"{email} has an account and keeps its password; leave out --owner-password-stdin")
-    return create_organization(name=name, owner=User.objects.create_user(email, password))
+    owner = User.objects.create_user(email, password, time_zone=time_zone)
+    return create_organization(name=name, owner=owner, time_zone=time_zone, is_test=is_test)

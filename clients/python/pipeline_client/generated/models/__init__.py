@@ -97,6 +97,7 @@ from .custom_field_value import CustomFieldValue
 from .deleted_note import DeletedNote
 from .deleted_note_response import DeletedNoteResponse
 from .deleted_note_response_status import DeletedNoteResponseStatus
+from .deleted_rows import DeletedRows
 from .endpoint_input_request import EndpointInputRequest
 from .endpoint_input_request_metadata_type_0 import EndpointInputRequestMetadataType0
 from .endpoint_update_input_request import EndpointUpdateInputRequest
@@ -257,6 +258,9 @@ from .rescheduling_input_request import ReschedulingInputRequest
 from .rescheduling_input_request_rescheduled_by import (
     ReschedulingInputRequestRescheduledBy,
 )
+from .reset import Reset
+from .reset_response import ResetResponse
+from .reset_response_status import ResetResponseStatus
 from .rotated_secret import RotatedSecret
 from .rotated_secret_response import RotatedSecretResponse
 from .rotated_secret_response_status import RotatedSecretResponseStatus
@@ -400,6 +404,7 @@ __all__ = (
     "DeletedNote",
     "DeletedNoteResponse",
     "DeletedNoteResponseStatus",
+    "DeletedRows",
     "EndpointInputRequest",
     "EndpointInputRequestMetadataType0",
     "EndpointUpdateInputRequest",
@@ -548,6 +553,9 @@ __all__ = (
     "ReschedulingDetails",
     "ReschedulingInputRequest",
     "ReschedulingInputRequestRescheduledBy",
+    "Reset",
+    "ResetResponse",
+    "ResetResponseStatus",
     "RotatedSecret",
     "RotatedSecretResponse",
     "RotatedSecretResponseStatus",

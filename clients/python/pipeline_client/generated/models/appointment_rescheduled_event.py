@@ -34,6 +34,7 @@ class AppointmentRescheduledEvent:
             unknown ones.
         timestamp (datetime.datetime): When it happened.
         organization_id (UUID): The organization that it happened in.
+        is_test (bool): Whether it is a test organization. Older events lack it.
         request_id (None | str): The X-Request-Id of the request that caused the event; null if none did. Older events
             lack it.
         data (AppointmentDetail): An appointment with its sources and opt-ins, without notes and UTM fields.
@@ -48,6 +49,7 @@ class AppointmentRescheduledEvent:
     type_: AppointmentRescheduledEventType
     timestamp: datetime.datetime
     organization_id: UUID
+    is_test: bool
     request_id: None | str
     data: AppointmentDetail
     previous: AppointmentRescheduledPrevious
@@ -64,6 +66,8 @@ class AppointmentRescheduledEvent:
         timestamp = self.timestamp.isoformat()
 
         organization_id = str(self.organization_id)
+
+        is_test = self.is_test
 
         request_id: None | str
         request_id = self.request_id
@@ -86,6 +90,7 @@ class AppointmentRescheduledEvent:
                 "type": type_,
                 "timestamp": timestamp,
                 "organization_id": organization_id,
+                "is_test": is_test,
                 "request_id": request_id,
                 "data": data,
                 "previous": previous,
@@ -116,6 +121,8 @@ class AppointmentRescheduledEvent:
 
         organization_id = UUID(d.pop("organization_id"))
 
+        is_test = d.pop("is_test")
+
         def _parse_request_id(data: object) -> None | str:
             if data is None:
                 return data
@@ -138,6 +145,7 @@ class AppointmentRescheduledEvent:
             type_=type_,
             timestamp=timestamp,
             organization_id=organization_id,
+            is_test=is_test,
             request_id=request_id,
             data=data,
             previous=previous,

@@ -32,6 +32,7 @@ class Event:
         organization_id (UUID): The organization that it happened in.
         data (EventData): The object, as its detail endpoint returned it when the event was recorded. Its shape depends
             on `type`: the document's webhooks have each.
+        is_test (bool | Unset): Whether it is a test organization. Older events lack it.
         request_id (None | str | Unset): The X-Request-Id of the request that caused the event; null if none did. Older
             events lack it.
         previous (EventPrevious | Unset): Present only on changes: the fields that changed, with their old values.
@@ -46,6 +47,7 @@ class Event:
     timestamp: datetime.datetime
     organization_id: UUID
     data: EventData
+    is_test: bool | Unset = UNSET
     request_id: None | str | Unset = UNSET
     previous: EventPrevious | Unset = UNSET
     attribution: Attribution | Unset = UNSET
@@ -63,6 +65,8 @@ class Event:
         organization_id = str(self.organization_id)
 
         data = self.data.to_dict()
+
+        is_test = self.is_test
 
         request_id: None | str | Unset
         if isinstance(self.request_id, Unset):
@@ -97,6 +101,8 @@ class Event:
                 "data": data,
             }
         )
+        if is_test is not UNSET:
+            field_dict["is_test"] = is_test
         if request_id is not UNSET:
             field_dict["request_id"] = request_id
         if previous is not UNSET:
@@ -128,6 +134,8 @@ class Event:
         organization_id = UUID(d.pop("organization_id"))
 
         data = EventData.from_dict(d.pop("data"))
+
+        is_test = d.pop("is_test", UNSET)
 
         def _parse_request_id(data: object) -> None | str | Unset:
             if data is None:
@@ -172,6 +180,7 @@ class Event:
             timestamp=timestamp,
             organization_id=organization_id,
             data=data,
+            is_test=is_test,
             request_id=request_id,
             previous=previous,
             attribution=attribution,

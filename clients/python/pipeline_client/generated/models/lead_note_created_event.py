@@ -31,6 +31,7 @@ class LeadNoteCreatedEvent:
             ones.
         timestamp (datetime.datetime): When it happened.
         organization_id (UUID): The organization that it happened in.
+        is_test (bool): Whether it is a test organization. Older events lack it.
         request_id (None | str): The X-Request-Id of the request that caused the event; null if none did. Older events
             lack it.
         data (LeadNoteDetail): A note about a lead with its author and the lead, as events have it.
@@ -41,6 +42,7 @@ class LeadNoteCreatedEvent:
     type_: LeadNoteCreatedEventType
     timestamp: datetime.datetime
     organization_id: UUID
+    is_test: bool
     request_id: None | str
     data: LeadNoteDetail
     actor: Actor
@@ -54,6 +56,8 @@ class LeadNoteCreatedEvent:
         timestamp = self.timestamp.isoformat()
 
         organization_id = str(self.organization_id)
+
+        is_test = self.is_test
 
         request_id: None | str
         request_id = self.request_id
@@ -70,6 +74,7 @@ class LeadNoteCreatedEvent:
                 "type": type_,
                 "timestamp": timestamp,
                 "organization_id": organization_id,
+                "is_test": is_test,
                 "request_id": request_id,
                 "data": data,
                 "actor": actor,
@@ -92,6 +97,8 @@ class LeadNoteCreatedEvent:
 
         organization_id = UUID(d.pop("organization_id"))
 
+        is_test = d.pop("is_test")
+
         def _parse_request_id(data: object) -> None | str:
             if data is None:
                 return data
@@ -108,6 +115,7 @@ class LeadNoteCreatedEvent:
             type_=type_,
             timestamp=timestamp,
             organization_id=organization_id,
+            is_test=is_test,
             request_id=request_id,
             data=data,
             actor=actor,

@@ -32,6 +32,7 @@ class LeadNoteUpdatedEvent:
             ones.
         timestamp (datetime.datetime): When it happened.
         organization_id (UUID): The organization that it happened in.
+        is_test (bool): Whether it is a test organization. Older events lack it.
         request_id (None | str): The X-Request-Id of the request that caused the event; null if none did. Older events
             lack it.
         data (LeadNoteDetail): A note about a lead with its author and the lead, as events have it.
@@ -43,6 +44,7 @@ class LeadNoteUpdatedEvent:
     type_: LeadNoteUpdatedEventType
     timestamp: datetime.datetime
     organization_id: UUID
+    is_test: bool
     request_id: None | str
     data: LeadNoteDetail
     previous: LeadNoteUpdatedPrevious
@@ -57,6 +59,8 @@ class LeadNoteUpdatedEvent:
         timestamp = self.timestamp.isoformat()
 
         organization_id = str(self.organization_id)
+
+        is_test = self.is_test
 
         request_id: None | str
         request_id = self.request_id
@@ -75,6 +79,7 @@ class LeadNoteUpdatedEvent:
                 "type": type_,
                 "timestamp": timestamp,
                 "organization_id": organization_id,
+                "is_test": is_test,
                 "request_id": request_id,
                 "data": data,
                 "previous": previous,
@@ -99,6 +104,8 @@ class LeadNoteUpdatedEvent:
 
         organization_id = UUID(d.pop("organization_id"))
 
+        is_test = d.pop("is_test")
+
         def _parse_request_id(data: object) -> None | str:
             if data is None:
                 return data
@@ -117,6 +124,7 @@ class LeadNoteUpdatedEvent:
             type_=type_,
             timestamp=timestamp,
             organization_id=organization_id,
+            is_test=is_test,
             request_id=request_id,
             data=data,
             previous=previous,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ class Member:
         time_zone (str): IANA name, such as Europe/Berlin.
         is_active (bool): False for a former member.
         can_be_named (bool): Whether requests can name the member as host, setter or triager.
+        updated_at (datetime.datetime): When one of these values last changed.
     """
 
     id: str
@@ -30,6 +32,7 @@ class Member:
     time_zone: str
     is_active: bool
     can_be_named: bool
+    updated_at: datetime.datetime
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,6 +50,8 @@ class Member:
 
         can_be_named = self.can_be_named
 
+        updated_at = self.updated_at.isoformat()
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -58,6 +63,7 @@ class Member:
                 "time_zone": time_zone,
                 "is_active": is_active,
                 "can_be_named": can_be_named,
+                "updated_at": updated_at,
             }
         )
 
@@ -80,6 +86,8 @@ class Member:
 
         can_be_named = d.pop("can_be_named")
 
+        updated_at = datetime.datetime.fromisoformat(d.pop("updated_at"))
+
         member = cls(
             id=id,
             name=name,
@@ -88,6 +96,7 @@ class Member:
             time_zone=time_zone,
             is_active=is_active,
             can_be_named=can_be_named,
+            updated_at=updated_at,
         )
 
         member.additional_properties = d

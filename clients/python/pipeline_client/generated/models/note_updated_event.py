@@ -31,6 +31,7 @@ class NoteUpdatedEvent:
         type_ (NoteUpdatedEventType): The topic, such as appointment.created. More may be added: ignore unknown ones.
         timestamp (datetime.datetime): When it happened.
         organization_id (UUID): The organization that it happened in.
+        is_test (bool): Whether it is a test organization. Older events lack it.
         request_id (None | str): The X-Request-Id of the request that caused the event; null if none did. Older events
             lack it.
         data (NoteDetail): A note with its author and its appointment, as events have it.
@@ -42,6 +43,7 @@ class NoteUpdatedEvent:
     type_: NoteUpdatedEventType
     timestamp: datetime.datetime
     organization_id: UUID
+    is_test: bool
     request_id: None | str
     data: NoteDetail
     previous: NoteUpdatedPrevious
@@ -56,6 +58,8 @@ class NoteUpdatedEvent:
         timestamp = self.timestamp.isoformat()
 
         organization_id = str(self.organization_id)
+
+        is_test = self.is_test
 
         request_id: None | str
         request_id = self.request_id
@@ -74,6 +78,7 @@ class NoteUpdatedEvent:
                 "type": type_,
                 "timestamp": timestamp,
                 "organization_id": organization_id,
+                "is_test": is_test,
                 "request_id": request_id,
                 "data": data,
                 "previous": previous,
@@ -98,6 +103,8 @@ class NoteUpdatedEvent:
 
         organization_id = UUID(d.pop("organization_id"))
 
+        is_test = d.pop("is_test")
+
         def _parse_request_id(data: object) -> None | str:
             if data is None:
                 return data
@@ -116,6 +123,7 @@ class NoteUpdatedEvent:
             type_=type_,
             timestamp=timestamp,
             organization_id=organization_id,
+            is_test=is_test,
             request_id=request_id,
             data=data,
             previous=previous,

@@ -18,11 +18,15 @@ class Organization:
         id (UUID): The organization's id, as in events.
         name (str): Its name.
         country (str): ISO 3166-1 alpha-2. Phone numbers without + are read as numbers of it.
+        time_zone (str): IANA name, such as Europe/Berlin.
+        is_test (bool): Whether it is a test organization, whose data can be reset.
     """
 
     id: UUID
     name: str
     country: str
+    time_zone: str
+    is_test: bool
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -32,6 +36,10 @@ class Organization:
 
         country = self.country
 
+        time_zone = self.time_zone
+
+        is_test = self.is_test
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -39,6 +47,8 @@ class Organization:
                 "id": id,
                 "name": name,
                 "country": country,
+                "time_zone": time_zone,
+                "is_test": is_test,
             }
         )
 
@@ -53,10 +63,16 @@ class Organization:
 
         country = d.pop("country")
 
+        time_zone = d.pop("time_zone")
+
+        is_test = d.pop("is_test")
+
         organization = cls(
             id=id,
             name=name,
             country=country,
+            time_zone=time_zone,
+            is_test=is_test,
         )
 
         organization.additional_properties = d

@@ -30,6 +30,7 @@ class StatusCreatedEvent:
         type_ (StatusCreatedEventType): The topic, such as appointment.created. More may be added: ignore unknown ones.
         timestamp (datetime.datetime): When it happened.
         organization_id (UUID): The organization that it happened in.
+        is_test (bool): Whether it is a test organization. Older events lack it.
         request_id (None | str): The X-Request-Id of the request that caused the event; null if none did. Older events
             lack it.
         data (StatusDetail): A status as shown in its own events.
@@ -40,6 +41,7 @@ class StatusCreatedEvent:
     type_: StatusCreatedEventType
     timestamp: datetime.datetime
     organization_id: UUID
+    is_test: bool
     request_id: None | str
     data: StatusDetail
     actor: Actor
@@ -53,6 +55,8 @@ class StatusCreatedEvent:
         timestamp = self.timestamp.isoformat()
 
         organization_id = str(self.organization_id)
+
+        is_test = self.is_test
 
         request_id: None | str
         request_id = self.request_id
@@ -69,6 +73,7 @@ class StatusCreatedEvent:
                 "type": type_,
                 "timestamp": timestamp,
                 "organization_id": organization_id,
+                "is_test": is_test,
                 "request_id": request_id,
                 "data": data,
                 "actor": actor,
@@ -91,6 +96,8 @@ class StatusCreatedEvent:
 
         organization_id = UUID(d.pop("organization_id"))
 
+        is_test = d.pop("is_test")
+
         def _parse_request_id(data: object) -> None | str:
             if data is None:
                 return data
@@ -107,6 +114,7 @@ class StatusCreatedEvent:
             type_=type_,
             timestamp=timestamp,
             organization_id=organization_id,
+            is_test=is_test,
             request_id=request_id,
             data=data,
             actor=actor,

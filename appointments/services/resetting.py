@@ -1,0 +1,60 @@
+"""Deleting the data of a test organization (docs/interface.md, G64 to G66)."""
+
+import time
+from collections import Counter
+from typing import NamedTuple
+
+from appointments.models import Appointment, RememberedCancellation
+from foundation.api.exceptions import Conflict
+from foundation.db.deletes import delete_in_batches
+from leads.imports.models import Import, ImportTurn
+from leads.models import DuplicateSearch, Lead, PossibleDuplicate
+from leads.privacy.models import Erasure
+from notifications.models import Notification
+from optins.models import OptIn
+from organizations.isolation import TenantModel
+from organizations.models import Organization, StoredResponse
+from webhooks.models import Delivery, Event, Replay
+
+SECONDS = 3
+# In this order; what refers to their rows is deleted with them. All other models are configuration, which stays.
+DELETED: list[type[TenantModel]] = [
+    Delivery,
+    Replay,
+    Event,
+    Notification,
+    StoredResponse,
+    RememberedCancellation,
+    Import,
+    ImportTurn,
+    Erasure,
+    PossibleDuplicate,
+    DuplicateSearch,
+    Appointment,
+    OptIn,
+    Lead,
+]
+
+
+class Reset(NamedTuple):
+    deleted: dict[str, int]
+    is_complete: bool
+
+
+def reset_test_data(*, organization: Organization) -> Reset:
+    """Delete what integrations and staff have stored, for about `SECONDS`; whether all is gone says `is_complete`.
+
+    Each batch is a transaction. Raises Conflict unless it is a test organization.
+    """
+    if not organization.is_test:
+        raise Conflict("This organization is not a test organization")
+    end = time.monotonic() + SECONDS
+    counts: Counter[str] = Counter()
+    for model in DELETED:
+        rows = model.objects.of(organization).order_by("pk")
+        counts[model._meta.model_name or ""] = delete_in_batches(rows, lambda: time.monotonic() > end)
+        if time.monotonic() > end:
+            break
+    shown = {"leads": Lead, "appointments": Appointment, "opt_ins": OptIn, "events": Event}
+    deleted = {name: counts[model._meta.model_name or ""] for name, model in shown.items()}
+    return Reset(deleted, is_complete=not any(model.objects.of(organization).exists() for model in DELETED))
