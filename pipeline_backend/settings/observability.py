@@ -32,6 +32,7 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},  # 4xx responses tell the client; logging them would only be noise
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # also a 4xx, and any stranger can cause it
         "pipeline_backend.requests": {"level": LINE_LEVEL},
         "pipeline_backend.deliveries": {"level": LINE_LEVEL},
         "celery": {"level": "WARNING"},

@@ -39,6 +39,7 @@ def refusal(status: int, message: str, *, is_page: bool = False, retry_after: in
     return status, [*headers, ("content-type", "application/json"), ("vary", "x-api-key")], body
 
 
+LENGTH_REQUIRED = refusal(411, "Send this with a Content-Length.", is_page=True)
 REQUEST_TIMEOUT = refusal(408, "The request body did not arrive in time")
 TOO_MANY_BODIES = refusal(503, UNAVAILABLE, retry_after=RETRY_AFTER_SECONDS)
 

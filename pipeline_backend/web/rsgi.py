@@ -67,10 +67,14 @@ class RsgiApplication:
     async def read_body(self, request: Request) -> Refusal | None:
         """Read the body if the request's route takes one; return a refusal if it does not arrive, or is one too many.
 
-        Of a chunked body, whose size isn't announced, this reads just past the limit: the parser then refuses it.
+        Of a chunked body, whose size isn't announced, this reads just past the limit: the parser then refuses it. Forms
+        must have a size, because Granian doesn't tell the end of such a body from a disconnect. JSON that is cut off is
+        refused by its parser.
         """
         body, announced = bytearray(), request.environ.get("CONTENT_LENGTH", "")
         limit = body_limit(request.environ, request.path)
+        if request.is_page and "HTTP_TRANSFER_ENCODING" in request.environ:
+            return responses.LENGTH_REQUIRED
         if should_read_body(request.environ, request.path):
             turn = self.credentials.find(request.credential, request.environ, request.client, is_page=request.is_page)
             request.body = body_of(turn, request.client)

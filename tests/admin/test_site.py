@@ -131,3 +131,12 @@ def test_an_error_page_says_why_and_leads_home(closer: Client, status: int, text
 
     page = unescape(response.content.decode())
     assert (response.status_code, text in page, 'href="/admin/"' in page) == (status, True, True)
+
+
+@pytest.mark.parametrize("path", ["/admin/login/", "/api/external/leads"])
+def test_a_host_that_is_not_served_is_400_and_leaves_no_line_in_the_log(
+    caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    response = Client().get(path, headers={"host": "other.example"})
+
+    assert (response.status_code, caplog.messages) == (400, [])

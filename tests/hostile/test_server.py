@@ -6,6 +6,7 @@ What the server refuses before the application runs is a 400, 413 or 431 without
 import contextlib
 import json
 import select
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -332,6 +333,37 @@ def test_a_body_without_a_length_is_read_up_to_the_limit(
     # A body of exactly the limit is accepted, and an empty one is read as such.
     assert raw.send(head + chunked_body(body[:9], body[9:].ljust(MIB - 9))).status_code == 201
     assert raw.send(head + chunked_body()).status_code == 400
+
+
+@pytest.mark.parametrize("end", [b"", b"5\r\nab", b"ZZ\r\n\r\n", b"FFFFFFFFFFFFFFFFF\r\n", b"0\r\n\r\n"])
+def test_a_form_without_a_length_is_411_because_it_could_be_cut_off(
+    raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str], end: bytes
+) -> None:
+    count_inputs(measurements, COUNTED_AS, 1)
+    form = "Content-Type: application/x-www-form-urlencoded"
+    head = raw.build_request("POST /admin/login/", form, "Transfer-Encoding: chunked", key="")
+
+    with raw.connect() as connection:
+        connection.sendall(head + chunk(b"username=ada%40exam") + end)
+        connection.shutdown(socket.SHUT_WR)
+        response = read_response(connection)
+
+    assert (response.status_code, response.body) == (411, b"Send this with a Content-Length.")
+
+
+@pytest.mark.parametrize("end", [b"", b"5\r\nab"])
+def test_a_json_body_that_is_cut_off_is_400(
+    raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str], end: bytes
+) -> None:
+    count_inputs(measurements, COUNTED_AS, 1)
+    head = raw.build_request(CREATE, f"Content-Type: {JSON}", "Transfer-Encoding: chunked")
+
+    with raw.connect() as connection:
+        connection.sendall(head + chunk(json.dumps(booking_payload()).encode()[:-1]) + end)
+        connection.shutdown(socket.SHUT_WR)
+        response = read_response(connection)
+
+    assert response.status_code == 400
 
 
 def test_a_wrong_key_is_refused_before_the_body_arrives(
