@@ -335,3 +335,17 @@ def test_behind_a_policy_a_page_of_a_cursor_begins_at_its_place_in_the_index(run
     conditions = run_in_request(lambda: index_conditions({}, lambda rows: select_next(rows, position, 0, 10)))
 
     assert sum("ROW(created_at, id) < ROW(" in condition for condition in conditions) == 1
+
+
+def test_behind_a_policy_a_lead_is_found_by_its_email_through_an_index(run_in_request: RunInRequest):
+    def conditions() -> list[str]:
+        organization = Organization.objects.get()
+        sql, params = (
+            Lead.objects.of(organization).with_email(organization.pk, "ada@example.com").query.sql_with_params()
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(FORCE_INDEX_SCAN)
+            cursor.execute("EXPLAIN " + sql, params)
+            return [line.strip() for (line,) in cursor.fetchall() if "Index Cond" in line]
+
+    assert sum("leads_with_email(" in condition for condition in run_in_request(conditions)) == 1
