@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("clients/*/*.md")]
-)
+LINKED = ("*.md", "docs/**/*.md", "clients/*/*.md", "integrations/*.md")
+DOCUMENTS = sorted(path for pattern in LINKED for path in ROOT.glob(pattern))
 
 
 def anchors(document: Path) -> set[str]:

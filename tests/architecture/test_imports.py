@@ -1,6 +1,7 @@
 """Imports go in one direction only: between packages and inside an app. There are no cycles."""
 
 import ast
+import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -93,6 +94,20 @@ def find_cycle(graph: dict[str, set[str]]) -> list[str]:
     except CycleError as error:
         return list(error.args[1])
     return []
+
+
+def test_integrations_use_only_the_standard_library_and_nothing_uses_them() -> None:
+    def top_level(path: Path) -> set[str]:
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        names = plain | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+        return {name.split(".")[0] for name in names}
+
+    relays = set((ROOT / "integrations").glob("*.py"))
+
+    assert len(relays) == 5
+    assert set().union(*map(top_level, relays)) - sys.stdlib_module_names == {"integrations"}
+    assert [module for module, path in MODULES.items() if "integrations" in top_level(path)] == []
 
 
 def test_modules_have_no_import_cycle() -> None:
