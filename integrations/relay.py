@@ -32,7 +32,11 @@ def send(path: str, state: Json) -> tuple[int, str]:
         with urlopen(Request(url, json.dumps(state).encode(), headers, method="PUT"), timeout=10) as response:  # noqa: S310  # Calendly waits 15
             return 200, response.read().decode()
     except HTTPError as error:
-        return (422 if error.code in REFUSED else 503), error.read().decode(errors="replace")
+        text = error.read().decode(errors="replace")
+        if error.code == 400 and '"host_email"' in text and "host_email" in state:
+            # The scheduler's host is no member of the organization. The booking counts more.
+            return send(path, {name: value for name, value in state.items() if name != "host_email"})
+        return (422 if error.code in REFUSED else 503), text
     except (OSError, HTTPException, ValueError) as error:
         return 503, f"The service did not answer: {type(error).__name__}"
 

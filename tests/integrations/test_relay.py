@@ -1,5 +1,6 @@
 """Signatures, and the status that the vendor gets."""
 
+import json
 import os
 import subprocess
 import sys
@@ -132,3 +133,14 @@ def test_a_relay_without_secret_does_not_start(secret: str | None) -> None:
     )
 
     assert (result.returncode, result.stderr) == (1, "Set WEBHOOK_SECRET\n")
+
+
+def test_a_host_whom_the_service_refuses_is_left_out(service: Service) -> None:
+    service.status, service.text = 400, '{"errors": {"host_email": ["is not an active member"]}}'
+
+    relay.send("SCHEDULER_A/appointments/1", {"host_email": "x@example.com", "state": "BOOKED"})
+
+    assert [json.loads(body) for *_, body in service.requests] == [
+        {"host_email": "x@example.com", "state": "BOOKED"},
+        {"state": "BOOKED"},
+    ]
