@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Unpack
 
 from appointments.models import Appointment, AppointmentSource, CanceledBy, FormerReference, Provider
-from appointments.services.booking import Booking, BookingData, find_or_book, resolve_members
+from appointments.services.booking import Booking, BookingData, find_or_book
 from appointments.services.changes import (
     add_note,
     cancel,
@@ -19,6 +19,7 @@ from appointments.services.changes import (
 from appointments.services.remembering import REFERENCE_LOCK
 from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
+from leads.patches import changed_members
 from optins.serializers import QuestionAnswerData
 from optins.services import is_submitted, sync_opt_in
 from organizations.actors import Actor
@@ -80,10 +81,10 @@ def import_appointment(
     note = add_note(stored, data.get("notes", ""), actor)
     if not (is_new or known):
         take_reference(stored, reference)
-    if outcome != StatusRole.CANCELED:
+    if outcome == StatusRole.CANCELED:
+        follow_cancellation(stored, data)
+    else:
         follow_provider(stored, outcome, data)
-    elif stored.synced_role != outcome:
-        cancel(stored)
     stored.synced_role, stored.synced_at = outcome.value, changed_at or stored.synced_at
     details = {"canceled_by": canceled_by, "reason": reason} if outcome == StatusRole.CANCELED else None
     tells, lead_stays = notifies and not is_new, booking.is_over
@@ -186,6 +187,15 @@ def remember_references(appointment: Appointment, source: AppointmentSource, *re
     FormerReference.objects.of(appointment.organization).bulk_create(rows, ignore_conflicts=True)
 
 
+def follow_cancellation(appointment: Appointment, data: BookingData) -> None:
+    """Set the time that the canceled call had last, and cancel the appointment if the scheduler hadn't before."""
+    if data["schedule_time"] != appointment.schedule_time:
+        appointment.booked_for = appointment.booked_for or appointment.schedule_time
+        appointment.schedule_time = data["schedule_time"]
+    if appointment.synced_role != StatusRole.CANCELED:
+        cancel(appointment)
+
+
 def follow_provider(appointment: Appointment, role: StatusRole, data: BookingData) -> None:
     organization, previous = appointment.organization, appointment.outcome
     status = default_status(organization, Board.APPOINTMENT, role)
@@ -195,7 +205,9 @@ def follow_provider(appointment: Appointment, role: StatusRole, data: BookingDat
     schedule_time = data["schedule_time"]
     is_moved = schedule_time != appointment.schedule_time
     is_new_outcome = appointment.synced_role != role
-    for name, member in resolve_members(organization, data).items():
+    # A member who has left since stays the host.
+    roles = [role for role in ("host", "setter", "triager") if data.get(f"{role}_email")]
+    for name, member in changed_members(appointment, roles, data).items():
         setattr(appointment, name, member)
     # A repeat must not bring back the meeting URL of an appointment that staff have canceled.
     if "meeting_url" in data and (role_of(previous) != StatusRole.CANCELED or is_moved or is_new_outcome):

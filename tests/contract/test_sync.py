@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from appointments.models import Appointment, FormerReference
-from organizations.models import Organization
+from organizations.models import Membership, Organization
 from tests.client import ApiClient, sync_payload, synced_opt_in_payload
 from tests.contract.concurrency import THREADS, run_concurrently, status_codes
-from tests.factories import events_of, make_api, notifications_of, snapshot_of
+from tests.factories import deactivate, events_of, make_api, notifications_of, snapshot_of
 from webhooks.models import Event
 
 SYNC = "/api/external/sync/SCHEDULER_A/appointments/"
@@ -143,6 +143,24 @@ def test_simultaneous_states_of_a_chain_converge(organization: Organization, api
     assert status_codes(responses)[201] == 1
     assert {response.status_code for response in responses} == {200, 201}
     assert state(api) == [("b-2", LATER, "APPOINTMENT_BOOKED", False)]
+
+
+def test_a_cancellation_that_comes_before_the_move_leaves_the_last_time(api: ApiClient) -> None:
+    sync(api, "b-1", changed_at=at(1))
+    sync(api, "b-2", changed_at=at(3), previous_reference="b-1", schedule_time=LATER, state="CANCELED")
+    sync(api, "b-2", changed_at=at(2), previous_reference="b-1", schedule_time=LATER)
+
+    assert state(api) == [("b-2", LATER, "CANCELED", False)]
+
+
+def test_a_host_who_has_left_stays_the_host(api: ApiClient, host: Membership) -> None:
+    id = sync(api, host_email=host.user.email, changed_at=at(1)).json()["data"]["id"]
+    deactivate(host)
+
+    response = sync(api, host_email=host.user.email, changed_at=at(2), schedule_time=LATER)
+
+    shown = api.get_appointment(id)
+    assert (response.status_code, shown["host"]["email"], shown["schedule_time"]) == (200, host.user.email, LATER)
 
 
 CHAIN = [

@@ -103,6 +103,7 @@ def test_a_booking_of_calendly_is_an_appointment_with_all_that_the_payload_says(
     [
         [CREATED, MOVED_AWAY, MOVED, CANCELED],
         [CREATED, MOVED, MOVED_AWAY, CANCELED],
+        [CREATED, CANCELED, MOVED, CREATED],
         [MOVED, CREATED, MOVED_AWAY, CANCELED],
         [CANCELED, MOVED_AWAY, MOVED, CREATED],
     ],

@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from wsgiref.types import WSGIApplication
 
 import pytest
@@ -27,17 +29,18 @@ TEMPORARY = [302, 307, 401, 403, 429, 500, 502, 503, 504]
 
 
 @pytest.mark.parametrize(
-    ("application", "body", "header"),
+    ("application", "body", "sign"),
     [
-        (calendly.application, BODY, calendly_signature(BODY)),
-        (calendly.application, BODY, calendly_signature(BODY, age=170)),
-        (calcom.application, encode(CALCOM), calcom_signature(encode(CALCOM))),
-        (typeform.application, encode(TYPEFORM), typeform_signature(encode(TYPEFORM))),
+        (calendly.application, BODY, calendly_signature),
+        (calendly.application, BODY, partial(calendly_signature, age=150)),
+        (calcom.application, encode(CALCOM), calcom_signature),
+        (typeform.application, encode(TYPEFORM), typeform_signature),
     ],
 )
 def test_a_signed_webhook_is_taken_and_a_changed_one_is_refused(
-    service: Service, application: WSGIApplication, body: bytes, header: dict[str, str]
+    service: Service, application: WSGIApplication, body: bytes, sign: Callable[[bytes], dict[str, str]]
 ) -> None:
+    header = sign(body)
     statuses = [
         post(application, body, **header).status,
         post(application, body + b" ", **header).status,
