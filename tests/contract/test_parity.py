@@ -402,6 +402,7 @@ def test_adding_a_note_that_a_provider_reports(world: World) -> None:
             "service": lambda: create_note(**common, text="From the form", mentions=[]),
             "import": lambda: report(world, "sync-1", notes="From the form"),
         },
+        without=SYNCED,
     )
 
 
@@ -471,6 +472,7 @@ def test_setting_the_outcome_that_a_provider_reports(world: World) -> None:
             "service": lambda: change_outcome(**common, status_id=world.status("NO_SHOW").pk),
             "import": lambda: report(world, "sync-1", outcome=StatusRole.NO_SHOW),
         },
+        without=SYNCED,
     )
 
 
