@@ -1,9 +1,12 @@
 """Search in the lists of leads, appointments and opt-ins."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
 from uuid import UUID
 
 import pytest
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from appointments.models import Appointment
 from leads.models import Lead
@@ -13,7 +16,8 @@ from organizations.isolation import row_level_security
 from organizations.models import Organization
 from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
-from tests.factories import make_api, owner_of
+from tests.factories import make_api, make_organization, owner_of
+from tests.shared_rows import clear_caches, shared_rows
 
 LEADS = {
     "jose": {"first_name": "José María", "last_name": "O'Neill", "phone_e164": "+14155552671", "phone_country": "US"},
@@ -22,16 +26,47 @@ LEADS = {
 }
 
 
+class SharedLeads(NamedTuple):
+    """Acme's and Globex's ids, and those of Acme's leads by name."""
+
+    acme: UUID
+    globex: UUID
+    leads: dict[str, UUID]
+
+
+@pytest.fixture(scope="module")
+def shared_leads(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[SharedLeads]:
+    """Create leads with an opt-in and an appointment each, the same in both organizations, once for these tests."""
+    with shared_rows(django_db_blocker):
+        acme, globex = make_organization("Acme"), make_organization("Globex")
+        for owner in (acme, globex):
+            api = make_api(owner)
+            for name, values in LEADS.items():
+                api.submit(email=f"{name}@mail-{name}.example", external_reference=f"form {name}")
+                api.book(lead_email=f"{name}@mail-{name}.example", external_reference=f"CRM/{name}")
+                Lead.objects.of(owner).filter(email__startswith=name).update(**values)
+        leads = {name: Lead.objects.of(acme).get(email__startswith=name).pk for name in LEADS}
+        clear_caches()
+        with django_db_blocker.block():
+            yield SharedLeads(acme.pk, globex.pk, leads)
+
+
 @pytest.fixture
-def own_leads(organization: Organization, other_organization: Organization) -> dict[str, UUID]:
-    """The ids of Acme's leads by name, with an opt-in and an appointment each; Globex has the same."""
-    for owner in (organization, other_organization):
-        api = make_api(owner)
-        for name, values in LEADS.items():
-            api.submit(email=f"{name}@mail-{name}.example", external_reference=f"form {name}")
-            api.book(lead_email=f"{name}@mail-{name}.example", external_reference=f"CRM/{name}")
-            Lead.objects.of(owner).filter(email__startswith=name).update(**values)
-    return {name: Lead.objects.of(organization).get(email__startswith=name).pk for name in LEADS}
+def organization(shared_leads: SharedLeads, db: None) -> Organization:
+    """Acme, with the leads."""
+    return Organization.objects.get(pk=shared_leads.acme)
+
+
+@pytest.fixture
+def other_organization(shared_leads: SharedLeads, db: None) -> Organization:
+    """Globex, with leads like Acme's."""
+    return Organization.objects.get(pk=shared_leads.globex)
+
+
+@pytest.fixture
+def own_leads(shared_leads: SharedLeads) -> dict[str, UUID]:
+    """The ids of Acme's leads by name."""
+    return shared_leads.leads
 
 
 @pytest.fixture
