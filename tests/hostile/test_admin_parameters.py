@@ -17,7 +17,6 @@ from django.test.utils import CaptureQueriesContext
 
 from organizations.models import Organization, User
 from tests.admin.pages import MODEL_ADMINS, admin_url
-from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import owner_of
 from tests.hostile.input_counter import count_inputs
 from tests.hostile.routes import ADMIN_ROUTES, Route, url_template
@@ -95,11 +94,9 @@ def operator(db: None) -> Client:
 
 
 @pytest.fixture
-def own_data(organization: Organization) -> TenantData:
+def own_data(both_organizations: tuple[Organization, Organization]) -> TenantData:
     """Acme's data, with a row of every model to fill URLs with."""
-    create_sample_data(organization, "ours")
-    create_replays(organization)
-    return TenantData(organization)
+    return TenantData(both_organizations[0])
 
 
 class Prober:
