@@ -1,13 +1,13 @@
 """The endpoint for the integrations of schedulers (docs/interface.md, A67 to A75)."""
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from appointments.input_serializers import SyncInputSerializer, SyncPathSerializer
 from appointments.serializers import SyncedAppointmentSerializer
 from appointments.services import sync_appointment
-from foundation.api.openapi import ActionResponse
+from foundation.api.openapi import ERROR, ActionResponse
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from organizations.models import Scope
@@ -24,6 +24,7 @@ class SyncViewSet(ExternalViewSet):
         responses={
             200: ActionResponse(SyncedAppointmentSerializer, "Appointment updated"),
             201: ActionResponse(SyncedAppointmentSerializer, "Appointment created"),
+            404: OpenApiResponse(ERROR, "The reference has a slash."),
         },
     )
     def sync(self, request: Request, source: str, external_reference: str) -> Response:
@@ -31,9 +32,9 @@ class SyncViewSet(ExternalViewSet):
 
         Requires the scope `sync`.
         """
-        path = SyncPathSerializer(data={"source": source, "external_reference": external_reference})
-        path.is_valid(raise_exception=True)
-        data = path.validated_data | self.validated(SyncInputSerializer)
+        data = self.validated(SyncInputSerializer)
+        path = {"source": source, "external_reference": external_reference}
+        data |= self.validated(SyncPathSerializer, path)
         booking = sync_appointment(organization=self.organization, actor=self.actor, **data)
         result = {"id": booking.id, "applied": booking.is_applied}
         message, status = ("Appointment created", 201) if booking.is_new else ("Appointment updated", 200)

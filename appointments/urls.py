@@ -43,7 +43,7 @@ urlpatterns = [
         name="call-analysis",
     ),
     path(
-        "external/sync/<str:source>/appointments/<path:external_reference>",
+        "external/sync/<str:source>/appointments/<str:external_reference>",
         SyncViewSet.as_view({"put": "sync"}),
         name="appointment-sync",
     ),

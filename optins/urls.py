@@ -9,7 +9,7 @@ urlpatterns = [
     path("external/opt-ins", OptInViewSet.as_view({"get": "list"}), name="opt-ins"),
     path("external/opt-ins/<str:id>", OptInViewSet.as_view({"get": "retrieve"}), name="opt-in"),
     path(
-        "external/sync/<str:source>/opt-ins/<path:reference>",
+        "external/sync/<str:source>/opt-ins/<str:reference>",
         OptInSyncViewSet.as_view({"put": "sync"}),
         name="opt-in-sync",
     ),

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from foundation.api.openapi import PREFER, ActionResponse, DetailResponse, ListResponse, list_parameters
+from foundation.api.openapi import ERROR, PREFER, ActionResponse, DetailResponse, ListResponse, list_parameters
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from optins.filters import OptInFilter
@@ -78,6 +78,7 @@ class OptInSyncViewSet(ExternalViewSet):
         responses={
             200: ActionResponse(SyncedOptInSerializer, "Opt-in updated"),
             201: ActionResponse(SyncedOptInSerializer, "Opt-in created"),
+            404: OpenApiResponse(ERROR, "The reference has a slash."),
         },
     )
     def sync(self, request: Request, source: str, reference: str) -> Response:
@@ -85,9 +86,8 @@ class OptInSyncViewSet(ExternalViewSet):
 
         Requires the scope `sync`.
         """
-        path = SyncedOptInPathSerializer(data={"source": source, "reference": reference})
-        path.is_valid(raise_exception=True)
-        data = path.validated_data | self.validated(SyncedOptInInputSerializer)
+        data = self.validated(SyncedOptInInputSerializer)
+        data |= self.validated(SyncedOptInPathSerializer, {"source": source, "reference": reference})
         opt_in_id, lead_id, is_new, applied = sync_opt_in(organization=self.organization, actor=self.actor, **data)
         result = {"opt_in_id": opt_in_id, "lead_id": lead_id, "applied": applied}
         message, status = ("Opt-in created", 201) if is_new else ("Opt-in updated", 200)

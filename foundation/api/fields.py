@@ -80,7 +80,7 @@ def parse_http_url(text: str) -> str:
 class InputSerializer(serializers.Serializer):
     """A JSON object. Optional fields that are null or blank count as absent; unknown fields are ignored."""
 
-    default_error_messages = {"invalid": "must be an object", "null": "must be an object"}
+    default_error_messages = {"required": "is required", "invalid": "must be an object", "null": "must be an object"}
     # Pairs of fields; the first is required unless the second is given.
     require_one_of: ClassVar[Sequence[tuple[str, str]]] = ()
 

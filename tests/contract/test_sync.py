@@ -57,10 +57,10 @@ def test_an_unknown_reference_creates_the_appointment(
     assert snapshot_of(other_organization) == before
 
 
-def test_the_reference_may_be_an_encoded_url(api: ApiClient) -> None:
-    sync(api, "https%3A%2F%2Fapi.example%2Fevents%2F1")
+def test_the_reference_may_have_any_other_characters(api: ApiClient) -> None:
+    sync(api, "evt%3A1%20%C3%A9%23")
 
-    assert state(api)[0][0] == "https://api.example/events/1"
+    assert state(api)[0][0] == "evt:1 é#"
 
 
 def test_a_repeat_changes_nothing(api: ApiClient, organization: Organization) -> None:

@@ -27,7 +27,7 @@ class OperationClient:
     """Sends bodies to operations named "METHOD /path", and counts them.
 
     `{id}` in a path is replaced by `lead_id` or `appointment_id`, or the id of an endpoint that is made for this, and
-    `{note_id}` by the id of a note that is added there.
+    `{note_id}` by the id of a note that is added there. `{source}` is a scheduler.
     """
 
     def __init__(
@@ -65,4 +65,4 @@ class OperationClient:
             id = self.endpoint_id
         if "{note_id}" in path:
             path = path.replace("{note_id}", self.appointment_note_id if is_appointment else self.lead_note_id)
-        return path.replace("{id}", id)
+        return path.replace("{id}", id).replace("{source}", "SCHEDULER_A")

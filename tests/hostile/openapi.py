@@ -51,7 +51,11 @@ VALID_BODIES: dict[str, dict[str, Any]] = {
         "external_reference": "ref-0",
         "match": {"host_email": "hana@acme.example", "started_at": "2027-01-05T10:00:00Z"},
     },
-    SYNC: sync_payload(),
+    SYNC: sync_payload(
+        lead={"email": "ada@example.com", "first_name": "Ada", "last_name": "Byron", "phone": "+442079460000"},
+        questions_answers=QUESTION_ANSWERS,
+        traffic={"utm_source": "letter"},
+    ),
     SYNC_OPT_IN: synced_opt_in_payload(questions_answers=QUESTION_ANSWERS, traffic={"utm_source": "letter"}),
     ADD_NOTE: {"note": "Prefers mornings", "mention_emails": ["hana@acme.example"] * 2},
     ADD_LEAD_NOTE: {"note": "Prefers mornings"},
@@ -88,7 +92,7 @@ class BodyField(NamedTuple):
     def accepts_anything(self) -> bool:
         """Return whether values of all types are accepted: the field must not be a reason to refuse a submission."""
         is_side_fact = self.path.startswith("traffic") or self.path.endswith("answer")
-        return self.operation in (SUBMIT, CREATE) and is_side_fact
+        return self.operation in (SUBMIT, CREATE, SYNC, SYNC_OPT_IN) and is_side_fact
 
     @property
     def format(self) -> str:

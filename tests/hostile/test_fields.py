@@ -194,7 +194,7 @@ def is_required(field: BodyField) -> bool:
     """Return True if the body is refused without the field."""
     if field.path.startswith("questions_answers.1."):
         return field.path.endswith(".question")
-    if field.path in ("match.host_email", "match.started_at"):
+    if field.path in ("match.host_email", "match.started_at", "lead.email"):
         return True
     if field.operation == CREATE and field.path in REQUIRED_WITHOUT_AN_ID:
         return True

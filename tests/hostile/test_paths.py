@@ -125,11 +125,11 @@ def manipulated_paths(path: str) -> list[str]:
 def test_a_manipulated_path_is_404(send, organization, operation):
     """It is 405 if the manipulated part is read as an id, because nothing is posted below an id.
 
-    A call's id can be any text, so there it is the body that is refused.
+    A call's id and a reference can be any text, so there it is the body that is refused.
     """
     method, path = operation.split(" ")
     before = snapshot_of(organization)
-    expected = {400, 404, 405} if path.endswith("call_id}") else {404, 405}
+    expected = {400, 404, 405} if path.endswith(("call_id}", "reference}")) else {404, 405}
 
     for manipulated_path in manipulated_paths(path):
         response = send(f"{method} {manipulated_path}")

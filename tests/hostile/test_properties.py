@@ -46,6 +46,7 @@ ERRORS_BEYOND_THE_SCHEMA = [
     "is not known in the organization",
     "must belong to an active member of the organization",
     "is required",
+    "must have 1 to 200 rows",
     "must be one of: ",
     "must be a whole number",  # to JSON Schema, 1.0 is an integer (docs/interface.md, G12)
     "can't be cleared",
