@@ -74,6 +74,7 @@ class RsgiApplication:
         body, announced = bytearray(), request.environ.get("CONTENT_LENGTH", "")
         limit = body_limit(request.environ, request.path)
         if request.is_page and "HTTP_TRANSFER_ENCODING" in request.environ:
+            request.has_unread_body = True
             return responses.LENGTH_REQUIRED
         if should_read_body(request.environ, request.path):
             turn = self.credentials.find(request.credential, request.environ, request.client, is_page=request.is_page)
