@@ -4,6 +4,9 @@ import time
 from collections import Counter
 from typing import NamedTuple
 
+from django.db import IntegrityError
+from django.db.models import ProtectedError
+
 from appointments.models import Appointment, RememberedCancellation
 from foundation.api.exceptions import Conflict
 from foundation.db.deletes import delete_in_batches
@@ -17,6 +20,8 @@ from organizations.models import Organization, StoredResponse
 from webhooks.models import Delivery, Event, Replay
 
 SECONDS = 3
+# So few that a batch, with what belongs to its rows, does not last much longer than that.
+BATCH_SIZE = 250
 # In this order; what refers to their rows is deleted with them. All other models are configuration, which stays.
 DELETED: list[type[TenantModel]] = [
     Delivery,
@@ -52,7 +57,10 @@ def reset_test_data(*, organization: Organization) -> Reset:
     counts: Counter[str] = Counter()
     for model in DELETED:
         rows = model.objects.of(organization).order_by("pk")
-        counts[model._meta.model_name or ""] = delete_in_batches(rows, lambda: time.monotonic() > end)
+        try:
+            counts[model._meta.model_name or ""] = delete_in_batches(rows, lambda: time.monotonic() > end, BATCH_SIZE)
+        except (ProtectedError, IntegrityError):
+            break  # a row that another request has locked or added meanwhile refers to these
         if time.monotonic() > end:
             break
     shown = {"leads": Lead, "appointments": Appointment, "opt_ins": OptIn, "events": Event}

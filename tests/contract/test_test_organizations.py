@@ -4,6 +4,7 @@ import pytest
 from django.apps import apps
 
 from appointments.services.resetting import DELETED
+from foundation.db.deletes import delete_in_batches
 from leads.merging import merge_leads
 from leads.models import Lead
 from organizations.actors import SYSTEM
@@ -121,6 +122,22 @@ def test_what_takes_too_long_is_left_to_another_request(api, test_organization, 
     assert reset(api).json()["data"]["is_complete"] is False
 
     monkeypatch.undo()
+    assert reset(api).json()["data"]["is_complete"] is True
+
+
+def test_a_reset_beside_a_booking_leaves_the_rest_to_another_request(api, test_organization, monkeypatch):
+    """The lead is booked after the appointments were deleted."""
+    api.submit()
+    booked = []
+
+    def delete(rows, *arguments):
+        if rows.model is Lead and not booked:
+            booked.append(api.book(lead_email=Lead.objects.of(test_organization).get().email).status_code)
+        return delete_in_batches(rows, *arguments)
+
+    monkeypatch.setattr("appointments.services.resetting.delete_in_batches", delete)
+
+    assert (reset(api).json()["data"]["is_complete"], booked) == (False, [201])
     assert reset(api).json()["data"]["is_complete"] is True
 
 
