@@ -28,16 +28,16 @@ CLIENT := clients/python/pipeline_client/generated
 run: .venv/app.stamp $(SERVERS)
 	@$(VENV) -m dev.local run
 
-test: .venv/app.stamp $(SERVERS) .venv/dev.stamp
+test: .venv/app.stamp $(SERVERS) .venv/dev.stamp $(CLIENT)/__init__.py
 	@$(VENV) -m dev.local test $(ARGS)
 
-rows: .venv/app.stamp $(SERVERS) .venv/dev.stamp
+rows: .venv/app.stamp $(SERVERS) .venv/dev.stamp $(CLIENT)/__init__.py
 	@IMPORT_ROWS=50000 $(VENV) -m dev.local test tests/imports/test_many_rows.py -n 0 --durations=3
 
 soak: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m dev.local with-servers $(VENV) -m tests.soak $(SECONDS)
 
-lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp
+lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp $(CLIENT)/__init__.py
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
 	@$(VENV) -m dev.local with-servers sh -ec \
@@ -50,9 +50,11 @@ bench: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
 explain: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
 	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m dev.local with-servers $(VENV) -m benchmarks.explain $(ROWS)
 
-client: .venv/dev.stamp
+client: $(CLIENT)/__init__.py
+
+$(CLIENT)/__init__.py: docs/openapi.json clients/python/generator.yml | .venv/dev.stamp
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(VENV) -m openapi_python_client generate --meta none --overwrite \
-		--path docs/openapi.json --config clients/python/generator.yml --output-path $(CLIENT).new
+		--fail-on-warning --path docs/openapi.json --config clients/python/generator.yml --output-path $(CLIENT).new
 	@rm -rf $(CLIENT)
 	@mv $(CLIENT).new $(CLIENT)
 

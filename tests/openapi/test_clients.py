@@ -70,7 +70,7 @@ class PythonClient:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_checked_in_python_client_runs_every_operation(api: ApiClient) -> None:
-    """`tests/clients/test_generated.py` shows that openapi-python-client writes it."""
+    """`tests/clients/test_package.py` shows that openapi-python-client writes it."""
     run_every_operation(PythonClient(str(api.key)))
 
 
