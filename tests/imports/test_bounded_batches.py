@@ -147,4 +147,25 @@ def test_a_batch_of_the_import_ends_soon_after_its_rows_become_slow(
     assert sizes[1] == worker.MAX_BATCH
     assert transactions[first] <= 300 + worker.MAX_BATCH
     assert max(sizes[first + 1 :]) <= worker.FIRST_SLICE
-    assert max(sizes[first + 2 :]) <= max(1, round(0.1 / seconds))
+
+
+def test_an_import_goes_on_where_a_batch_takes_long_whatever_its_size(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time, batches = [0.0], []
+
+    def lock_slowly(stored: Any) -> Any:
+        time[0] += 1
+        batches.append(stored)
+        return lock_step(stored)
+
+    lock_step = worker.lock_step
+    page = Page(mia, organization, csv_file(HEADER[:1], *([f"lead{number}@example.com"] for number in range(100))))
+    page.check()
+    monkeypatch.setattr(worker, "monotonic", lambda: time[0])
+    monkeypatch.setattr(worker, "lock_step", lock_slowly)
+
+    page.press("start")
+
+    assert page.row.counts == {"NEW": 100}
+    assert len(batches) <= 100 / worker.FIRST_SLICE + 2
