@@ -63,7 +63,7 @@ RUN_FIRST = [
     "tests/export/test_memory.py",
     "tests/metrics/test_prometheus.py",
     "tests/contract/test_conflicting_changes.py",
-    "tests/admin/test_weight.py",
+    "tests/staff/test_weight.py",
     "tests/hostile/test_slow_pages.py",
     "tests/hostile/test_secrets.py",
 ]

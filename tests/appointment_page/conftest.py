@@ -5,9 +5,9 @@ from django.test import Client
 
 from appointments.models import Appointment
 from organizations.models import MemberRole, Membership, Organization
-from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_member
+from tests.staff.pages import logged_in_client
 
 
 @pytest.fixture

@@ -10,8 +10,6 @@ from notifications.models import Notification
 from notifications.services import set_muted_kinds
 from organizations.models import Membership, Organization
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client, shown_messages
 from tests.client import ApiClient
 from tests.factories import (
     deactivate,
@@ -22,6 +20,8 @@ from tests.factories import (
     make_status,
     snapshot_of,
 )
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
 from webhooks.services import add_endpoint
 
 pytestmark = pytest.mark.django_db

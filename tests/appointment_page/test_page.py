@@ -14,10 +14,10 @@ from appointments.models import Appointment, CallAnalysis
 from appointments.services import save_analysis
 from leads.models import Lead
 from organizations.models import Membership, Organization
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_analysis, make_note, owner_actor, set_columns
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 pytestmark = pytest.mark.django_db
 

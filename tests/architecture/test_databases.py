@@ -4,8 +4,8 @@ import pytest
 
 from organizations.models import Organization
 from tests import databases
-from tests.admin.sample_data import create_replays, create_sample_data
 from tests.databases import MADE_BY_MIGRATE, empty_tables, rows_of_all_tables
+from tests.staff.sample_data import create_replays, create_sample_data
 
 
 @pytest.mark.django_db(transaction=True)

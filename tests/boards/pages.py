@@ -9,7 +9,7 @@ from leads.models import Lead
 from organizations.isolation import TenantModel
 from organizations.models import Organization
 from statuses.models import Status
-from tests.admin.pages import admin_url
+from tests.staff.pages import admin_url
 
 JSON = {"Accept": "application/json"}
 

@@ -16,11 +16,11 @@ from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import add_member
 from statuses.models import Status, contrast, luminance, readable_colors
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url
 from tests.boards.pages import columns_of, lead_named, open_board, status_named
 from tests.client import ApiClient
 from tests.factories import make_status, owner_of, set_columns
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from leads.services import change_status
 from notifications.models import Notification
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, logged_in_client, shown_messages
 from tests.boards.pages import JSON, lead_named, move, move_data, open_board, status_named
 from tests.client import ApiClient
 from tests.factories import events_of, make_member, make_status, notifications_of, owner_actor, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, logged_in_client, shown_messages
 
 
 @pytest.fixture

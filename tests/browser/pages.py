@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from playwright.sync_api import Error, Page
 
-from tests.admin.pages import MODEL_ADMINS
 from tests.browser.site import Site
 from tests.hostile.routes import ADMIN_ROUTES, Route
+from tests.staff.pages import MODEL_ADMINS
 
 LABELS = [model_admin.opts.label_lower for model_admin in MODEL_ADMINS]
 # What sales staff look at all day.

@@ -14,10 +14,10 @@ from django.test.utils import CaptureQueriesContext
 from appointments.models import Appointment
 from organizations.models import MemberRole, Membership, Organization
 from staff.calendar.grid import Block, Column, Slot
-from tests.admin.forms import form_data
-from tests.admin.home_data import NOW, ZONE, Week, at, create_week
-from tests.admin.pages import admin_url, logged_in_client
 from tests.factories import deactivate, make_event_type, make_member
+from tests.staff.forms import form_data
+from tests.staff.home_data import NOW, ZONE, Week, at, create_week
+from tests.staff.pages import admin_url, logged_in_client
 
 LIST = admin_url(Appointment, "changelist")
 TUESDAY, WEDNESDAY, THURSDAY = "2026-11-17", "2026-11-18", "2026-11-19"

@@ -13,9 +13,9 @@ from foundation.db.timestamps import now
 from organizations.models import Invitation, Membership, Organization, User
 from statuses.models import Status
 from tests.accounts import accept, deliver_mail, links_mailed_to
-from tests.admin.pages import logged_in_client
 from tests.commands.runner import command_error, run
 from tests.factories import owner_of
+from tests.staff.pages import logged_in_client
 
 OWNER = ["--owner-email", "peter@initech.example"]
 

@@ -14,10 +14,10 @@ from notifications.models import Notification
 from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import add_member
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import deactivate, make_custom_field, make_event_type, make_member, owner_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 # The events list contains committed events only, so each test needs real transactions.
 pytestmark = pytest.mark.django_db(transaction=True)

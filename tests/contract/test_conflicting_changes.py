@@ -7,11 +7,11 @@ import pytest
 
 from appointments.models import Appointment, OutcomeChange
 from organizations.models import Membership, Organization
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.contract.concurrency import run_concurrently, status_codes
 from tests.factories import owner_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 APPOINTMENTS, ROUNDS = 16, 6
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -14,12 +14,12 @@ from foundation.api.emails import parse_email, spellings
 from leads.models import Lead
 from organizations.models import Invitation, Membership, Organization, User
 from organizations.services import add_member
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.commands.runner import run
 from tests.factories import make_member, owner_of, snapshot_of
 from tests.imports.files import Page, csv_file
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 READABLE, ENCODED = "ada@münchen.example", "ada@xn--mnchen-3ya.example"
 SAME = [READABLE, ENCODED, "Ada@MÜNCHEN.example", "ADA@XN--MNCHEN-3YA.EXAMPLE", "ada@mu\u0308nchen.example"]

@@ -8,11 +8,11 @@ from django.test import Client
 from appointments.models import EventType
 from leads.models import Source
 from organizations.models import Organization
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_event_type, owner_of
 from tests.imports.files import Page, csv_file
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 NFC, NFD = "Caf\u00e9", "Cafe\u0301"
 PAIRS = pytest.mark.parametrize(

@@ -42,8 +42,6 @@ from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import change_member, save_user
 from statuses.models import Status, StatusRole
 from statuses.services import save_status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import SCHEDULE_TIME, ApiClient
 from tests.factories import (
     make_custom_field,
@@ -54,6 +52,8 @@ from tests.factories import (
     owner_of,
     snapshot_of,
 )
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 from webhooks.services import add_endpoint
 
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -14,11 +14,11 @@ from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
 from statuses.models import Status, StatusRole
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import events_of, make_event_type, make_member, owner_of
 from tests.imports.files import Page, csv_file
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 NOW = datetime.now(UTC)
 PAST, FUTURE = NOW - timedelta(hours=2), NOW + timedelta(days=60)

@@ -11,9 +11,9 @@ from organizations.actors import SYSTEM
 from organizations.isolation import TenantModel
 from organizations.models import ApiKey, Membership, Organization
 from statuses.models import Status
-from tests.admin.pages import logged_in_client
 from tests.contract.assertions import assert_error
 from tests.factories import make_api, make_custom_field, make_member, notifications_of, owner_of, snapshot_of
+from tests.staff.pages import logged_in_client
 from webhooks.models import Endpoint, Event
 from webhooks.services import add_endpoint
 

@@ -12,11 +12,11 @@ from foundation.db.timestamps import now
 from leads.models import Lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_member, make_provider_appointment, owner_of, snapshot_of
 from tests.imports.files import Page, csv_file
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, logged_in_client
 
 NOT_ACTIVE = "must belong to an active member of the organization"
 FUTURE = "2031-03-03 10:00"

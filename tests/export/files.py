@@ -8,7 +8,7 @@ import openpyxl
 from django.db.models import Model
 from django.test import Client
 
-from tests.admin.pages import admin_url
+from tests.staff.pages import admin_url
 
 
 def download(client: Client, model: type[Model], kind: str, query: str = "view=all") -> bytes:

@@ -10,11 +10,11 @@ from leads.models import Lead
 from optins.models import OptIn
 from organizations.models import MemberRole, Organization, SecurityEvent, User
 from organizations.services import add_member
-from tests.admin.pages import admin_url, shown_messages
-from tests.admin.sample_data import create_sample_data
 from tests.client import ApiClient
 from tests.export.files import download, exported, read_table
 from tests.factories import make_custom_field, make_member
+from tests.staff.pages import admin_url, shown_messages
+from tests.staff.sample_data import create_sample_data
 
 LISTS = [Appointment, Lead, OptIn]
 KINDS = ["csv", "xlsx"]

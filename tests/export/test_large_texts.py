@@ -14,10 +14,10 @@ from leads.models import Lead
 from optins.models import OptIn, QuestionAnswer
 from organizations.models import MemberRole, Organization
 from staff.toolkit.export import Cell, write_csv
-from tests.admin.pages import admin_url
 from tests.client import ApiClient
 from tests.export.files import download, exported, read_table
 from tests.export.test_memory import MB, memory, reset_peak
+from tests.staff.pages import admin_url
 from webhooks.models import Event
 
 OPT_INS, ANSWERS, LENGTH = 40, 50, 9_990

@@ -7,9 +7,9 @@ from django.test import Client
 
 from leads.models import Lead
 from organizations.models import Organization
-from tests.admin.pages import admin_url
 from tests.client import ApiClient
 from tests.export.files import download
+from tests.staff.pages import admin_url
 
 ROWS = 30_000
 MB = 1024  # KiB, in which Linux shows them

@@ -9,13 +9,13 @@ from pytest_django import DjangoDbBlocker
 
 from notifications.models import MailPreference
 from organizations.models import MemberRole, Membership, Organization
-from tests.admin.pages import logged_in_client
-from tests.admin.sample_data import create_replays, create_sample_data
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization, owner_of
 from tests.hostile import unscoped_urls
 from tests.hostile.input_counter import OperationClient
 from tests.shared_rows import clear_caches, shared_rows
+from tests.staff.pages import logged_in_client
+from tests.staff.sample_data import create_replays, create_sample_data
 
 ViewCode = Callable[[], Any]
 RunInRequest = Callable[[ViewCode], Any]

@@ -9,7 +9,7 @@ from django.contrib.admin.utils import quote
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from pipeline_backend.web.middleware import API_PATH
-from tests.admin.pages import MODEL_ADMINS
+from tests.staff.pages import MODEL_ADMINS
 
 
 @dataclass(frozen=True)

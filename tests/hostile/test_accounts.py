@@ -53,9 +53,9 @@ from tests.accounts import (
     run_together,
     sign_in,
 )
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.factories import deactivate, make_api, make_member, make_organization, owner_of, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 OLD_PASSWORD = "secret-of-tests"
 TWO_FACTOR = "/admin/account/two-factor/"

@@ -13,9 +13,9 @@ from leads.services import add_lead, edit_lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import add_member
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.factories import make_member, make_organization, owner_of, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 COUNT_WAITING = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'

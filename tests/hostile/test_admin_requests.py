@@ -12,12 +12,12 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from organizations.models import Membership, Organization, SecurityEvent
-from tests.admin.pages import MODEL_ADMINS
-from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import owner_of
 from tests.hostile.input_counter import count_inputs
 from tests.hostile.routes import ADMIN_ROUTES, OTHER_ROUTES
 from tests.hostile.tenants import TenantData, make_admin_client
+from tests.staff.pages import MODEL_ADMINS
+from tests.staff.sample_data import create_replays, create_sample_data
 
 # Pages for visitors who aren't logged in. "search" isn't a page, and "logout" takes only POST.
 PUBLIC = {"search", "logout", "login", "jsi18n"} | {

@@ -13,10 +13,10 @@ from django.test import Client
 
 from organizations.models import ApiKey, Invitation, MemberRole, Membership, Organization, User
 from organizations.permissions import ROLE_ORDER
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url
 from tests.factories import make_member, owner_of
 from tests.hostile.tenants import make_admin_client
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url
 
 ROOT = Path(__file__).resolve().parents[2]
 # Fields that would raise a user's rights.

@@ -32,8 +32,6 @@ from organizations.services import issue_key, revoke_key, rotate_key
 from pipeline_backend.web.credentials import ANONYMOUS_PAGES_PER_MINUTE
 from statuses.models import Status
 from statuses.services import save_status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.commands.runner import command_error
 from tests.contract.assertions import assert_invalid_fields
@@ -47,6 +45,8 @@ from tests.factories import (
     snapshot_of,
     summary_of,
 )
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint, change_endpoint
 

@@ -22,10 +22,10 @@ from foundation.api import rate_limits
 from foundation.api.rate_limits import hit
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key
-from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.contract.assertions import assert_error
 from tests.factories import make_api, owner_of, snapshot_of
+from tests.staff.pages import logged_in_client
 
 PATH = "/api/external/statuses"
 START = datetime(2026, 6, 1, 10, tzinfo=UTC)

@@ -14,8 +14,8 @@ from staff.accounts.organizations import OrganizationAdmin
 from staff.accounts.users import UserAdmin
 from staff.toolkit import tenant
 from staff.toolkit.tenant import TenantForm
-from tests.admin.pages import MODEL_ADMINS, TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 from tests.factories import owner_of, snapshot_of
+from tests.staff.pages import MODEL_ADMINS, TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 
 BothOrganizations = tuple[Organization, Organization]
 by_name: Any = {"ids": lambda model_admin: model_admin.opts.label}

@@ -13,12 +13,12 @@ import pytest
 
 from appointments.models import Appointment
 from organizations.models import Organization
-from tests.admin.pages import logged_in_client
 from tests.client import ApiClient, booking_payload
 from tests.factories import owner_of, snapshot_of, summary_of
 from tests.faults.stack import Stack, wait_for
 from tests.hostile.input_counter import count_inputs
 from tests.hostile.raw_http import RawHttpClient, RawResponse, chunk, chunked_body, read_response, unending_request
+from tests.staff.pages import logged_in_client
 
 MIB = 1024 * 1024
 CREATE = "POST /api/external/appointments"

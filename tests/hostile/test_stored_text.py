@@ -18,13 +18,13 @@ from appointments.models import Appointment
 from foundation.db.timestamps import now
 from organizations.models import Membership, Organization, User
 from tests.accounts import deliver_mail, post_invitation
-from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of
 from tests.hostile.input_counter import count_inputs
 from tests.hostile.malicious_texts import MALICIOUS_TEXTS, active_markup_in
 from tests.jobs import send_notifications
 from tests.receiver import Receiver
+from tests.staff.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 
 each_text = pytest.mark.parametrize("text", MALICIOUS_TEXTS.values(), ids=MALICIOUS_TEXTS)
 UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 
 from organizations.models import MemberRole, Organization
-from tests.admin.pages import logged_in_client
 from tests.factories import make_member
+from tests.staff.pages import logged_in_client
 
 
 @pytest.fixture

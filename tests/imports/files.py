@@ -15,7 +15,7 @@ from openpyxl import Workbook
 from leads.imports.models import WORKING, Import, ImportTurn
 from organizations.models import Organization
 from pipeline_backend.celery import app
-from tests.admin.forms import form_data
+from tests.staff.forms import form_data
 
 LIST = "/admin/leads/import/"
 ADD = f"{LIST}add/"

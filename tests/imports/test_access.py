@@ -16,9 +16,9 @@ from leads.privacy.erasing import request_erasure
 from organizations.models import MemberRole, Organization
 from pipeline_backend.celery import app
 from pipeline_backend.web.request_bodies import should_read_body
-from tests.admin.pages import admin_url, logged_in_client
 from tests.factories import make_member, owner_actor, owner_of, snapshot_of
 from tests.imports.files import ADD, LIST, Page, csv_file, upload
+from tests.staff.pages import admin_url, logged_in_client
 
 FILE = csv_file(["email", "first name", "last name", "phone"], ["ada@example.com", "Ada", "Lovelace", "415 555 2671"])
 

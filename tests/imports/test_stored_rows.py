@@ -13,8 +13,8 @@ from leads.imports.services import prune_imports
 from leads.models import Lead
 from organizations.models import Organization
 from pipeline_backend.celery import app
-from tests.admin.pages import form_errors
 from tests.imports.files import Page, csv_file, upload, workbook
+from tests.staff.pages import form_errors
 
 HEADER = ["email", "first name"]
 

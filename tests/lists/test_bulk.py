@@ -9,8 +9,8 @@ from appointments.models import Appointment
 from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
-from tests.admin.pages import list_url, logged_in_client, shown_messages
 from tests.factories import make_api, make_member, owner_of
+from tests.staff.pages import list_url, logged_in_client, shown_messages
 from webhooks.models import Event
 
 

@@ -8,8 +8,8 @@ from organizations.models import Organization
 from staff.toolkit import lists
 from staff.toolkit.base import ServiceAdmin
 from statuses.models import Status
-from tests.admin.pages import TENANT_MODEL_ADMINS, list_url, logged_in_client
 from tests.factories import make_api, owner_of
+from tests.staff.pages import TENANT_MODEL_ADMINS, list_url, logged_in_client
 
 
 def test_every_list_counts_no_more_rows_than_its_limit():

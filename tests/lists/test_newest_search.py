@@ -7,9 +7,9 @@ from django.test import Client
 
 from organizations.models import Organization
 from staff.toolkit import newest_search
-from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import owner_of, set_columns
+from tests.staff.pages import admin_url, logged_in_client
 from webhooks.models import Event
 
 

@@ -7,8 +7,8 @@ from appointments.models import Appointment
 from leads.models import Lead
 from organizations.models import Organization
 from staff.toolkit import lists
-from tests.admin.pages import list_url, logged_in_client
 from tests.factories import make_api, owner_of
+from tests.staff.pages import list_url, logged_in_client
 
 TOO_MANY = "too many to sort by this column"
 

@@ -10,8 +10,8 @@ from appointments.models import Appointment
 from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization, SavedView, User
 from organizations.saved_views import MAX_VIEWS
-from tests.admin.pages import admin_url, logged_in_client, shown_messages
 from tests.factories import make_api, make_member, owner_of
+from tests.staff.pages import admin_url, logged_in_client, shown_messages
 
 LEADS, APPOINTMENTS = admin_url(Lead, "changelist"), admin_url(Appointment, "changelist")
 

@@ -14,10 +14,10 @@ from leads.search import find_leads
 from optins.models import OptIn
 from organizations.isolation import row_level_security
 from organizations.models import Organization
-from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_api, make_organization, owner_of
 from tests.shared_rows import clear_caches, shared_rows
+from tests.staff.pages import admin_url, logged_in_client
 
 LEADS = {
     "jose": {"first_name": "José María", "last_name": "O'Neill", "phone_e164": "+14155552671", "phone_country": "US"},

@@ -15,9 +15,9 @@ from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import add_member
 from staff.search import MAX_SHOWN
-from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import deactivate, make_api, make_member, owner_of
+from tests.staff.pages import admin_url, logged_in_client
 
 SEARCH = "/admin/search/"
 EMAIL = "jose@mail-jose.example"

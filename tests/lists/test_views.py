@@ -14,8 +14,8 @@ from organizations.models import Membership, Organization
 from staff.appointments.appointments import AppointmentAdmin
 from staff.toolkit.views import TABLE, Layout, ViewChangeList
 from statuses.models import Status
-from tests.admin.pages import admin_url, logged_in_client, shown_messages
 from tests.factories import make_api, make_member, make_provider_appointment
+from tests.staff.pages import admin_url, logged_in_client, shown_messages
 
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
 HOURS = {"yesterday": -24, "morning": -5, "soon": 2, "evening": 7, "tomorrow": 26}

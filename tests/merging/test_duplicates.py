@@ -17,10 +17,10 @@ from leads.duplicates import BATCH, describe_reasons, find_similar, search_batch
 from leads.models import Lead, LeadMerge, PossibleDuplicate
 from leads.tasks import search_duplicates
 from organizations.models import MemberRole, Organization
-from tests.admin.pages import admin_url, logged_in_client, shown_messages
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of, set_columns
 from tests.merging.leads import book, make_lead, merge, undo
+from tests.staff.pages import admin_url, logged_in_client, shown_messages
 
 
 @pytest.fixture

@@ -29,9 +29,9 @@ from organizations.actors import SYSTEM
 from organizations.isolation import TenantModel
 from organizations.models import Membership, Organization, User
 from statuses.models import Status, StatusRole
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors
 from tests.client import ApiClient, booking_payload, opt_in_payload, sync_payload, synced_opt_in_payload
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors
 
 PHONES = ["+493012345678", "030 12345678", "+1 415 555 2671", "5555555", "no phone"]
 EVENT_TYPES = ["Strategy call", "Follow-up", "strategy CALL", "Coaching", "Demo"]

@@ -17,13 +17,13 @@ from django.test import Client
 from appointments.models import Appointment
 from foundation.db.timestamps import now
 from organizations.models import Organization
-from tests.admin.forms import form_data
-from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_api, owner_of
 from tests.mirror.acts import WEIGHTS, Acts
 from tests.mirror.copies import FeedCopy, ListCopy, WebhookCopy
 from tests.mirror.test_copies import START, assert_equal, start
+from tests.staff.forms import form_data
+from tests.staff.pages import logged_in_client
 
 THREADS = 4
 ACTS = 40  # of each thread

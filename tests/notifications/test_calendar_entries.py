@@ -13,11 +13,11 @@ from icalendar import Calendar, Event
 from appointments.models import Appointment, EventType
 from notifications.models import Notification
 from organizations.models import Membership, Organization
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_event_type, owner_of
 from tests.jobs import send_notifications
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 START = datetime(2027, 1, 5, 10, tzinfo=UTC)
 

@@ -20,11 +20,11 @@ from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import deactivate, make_api, make_event_type, make_member, make_note, make_status, owner_of
 from tests.jobs import send_notifications
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 from webhooks.models import Event
 
 TOMORROW = datetime.now(UTC).replace(hour=10, minute=0, second=0, microsecond=0) + timedelta(days=1)

@@ -17,10 +17,10 @@ from notifications.queues import EMAILS, SLACK_MESSAGES
 from notifications.services import set_muted_kinds
 from organizations.models import Invitation, Membership, Organization, SecurityEvent, SecurityEventKind, User
 from tests.accounts import accept, deliver_mail, links_mailed_to, post_invitation, run_together
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_member, make_organization, notifications_of, owner_of, snapshot_of
 from tests.jobs import send_notifications
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 
 def link_in(email: Any) -> str:

@@ -33,13 +33,13 @@ from notifications.queues import EMAILS
 from optins.models import OptIn
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization, SavedView, SecurityEvent
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_api, make_custom_field, make_member, owner_of, snapshot_of
 from tests.jobs import send_notifications
 from tests.mirror.copies import FeedCopy, ListCopy
 from tests.receiver import Receiver
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.queue import DELIVERIES
 from webhooks.services import add_endpoint

@@ -26,11 +26,11 @@ from leads.privacy.models import Erasure
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization, SavedView, SecurityEvent
 from pipeline_backend.celery import app
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import events_of, make_api, owner_of, snapshot_of
 from tests.imports.files import expire_turns
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, logged_in_client
 
 EMAIL, ROWS = "ada@example.com", 20_000
 TABLES = ["leads_importrow", "leads_import", "webhooks_event", "django_admin_log", "notifications_notification"]

@@ -6,9 +6,9 @@ from django.test import Client
 from appointments.models import Appointment
 from leads.models import Lead
 from organizations.models import MemberRole, Organization
-from tests.admin.pages import logged_in_client
-from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, owner_of
+from tests.staff.pages import logged_in_client
+from tests.staff.sample_data import create_sample_data
 
 
 @pytest.fixture

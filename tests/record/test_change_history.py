@@ -9,9 +9,9 @@ from appointments.services import edit_appointment, save_analysis
 from leads.models import Lead, LeadChange
 from leads.services import edit_lead
 from organizations.models import Membership, Organization
-from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import owner_actor, owner_of
+from tests.staff.pages import admin_url, logged_in_client
 
 
 @pytest.fixture

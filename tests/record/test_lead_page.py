@@ -18,10 +18,10 @@ from leads.services import add_note, change_status, edit_lead
 from organizations.models import Organization
 from staff.toolkit.timeline import PAGE, TimelineEntry
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url
 from tests.client import ApiClient
 from tests.factories import events_of, make_custom_field, owner_actor, owner_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url
 
 
 def page_url(lead: Lead) -> str:

@@ -17,9 +17,9 @@ from appointments import reports
 from appointments.models import Appointment
 from optins.models import OptIn
 from organizations.models import Membership, Organization
-from tests.admin.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
-from tests.admin.pages import admin_url, logged_in_client
 from tests.factories import make_member, make_organization
+from tests.staff.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
+from tests.staff.pages import admin_url, logged_in_client
 
 REPORTS, CSV = "/admin/reports/", "/admin/reports/report.csv"
 WEEK = {"days": "7"}

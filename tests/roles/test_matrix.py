@@ -21,12 +21,12 @@ from appointments.models import Appointment, CallAnalysis
 from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization, SecurityEvent, User
 from statuses.models import Status, StatusRole
-from tests.admin.pages import MODEL_ADMINS, admin_url, logged_in_client
-from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import make_analysis, make_api, make_member, make_organization, snapshot_of
 from tests.hostile.routes import ADMIN_ROUTES, Route
 from tests.hostile.tenants import rolled_back
 from tests.shared_rows import clear_caches, shared_rows
+from tests.staff.pages import MODEL_ADMINS, admin_url, logged_in_client
+from tests.staff.sample_data import create_replays, create_sample_data
 
 OWNER, MANAGER, SALES_OPS, CLOSER, SETTER, VIEWER = MemberRole.values
 OUTSIDER = "an owner of another organization"

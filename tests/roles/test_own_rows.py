@@ -9,10 +9,10 @@ from django.test import Client
 from appointments.models import Appointment, CallAnalysis, Note
 from leads.models import Lead, Source
 from organizations.models import MemberRole, Membership, Organization
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client, shown_messages
 from tests.client import ApiClient
 from tests.factories import make_event_type, make_member, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
 
 LEAD, HOST, TRIAGER, COLLEAGUE = "lead's setter", "host", "triager", "colleague"
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from appointments.models import Appointment
 from leads.models import Lead
 from organizations.models import Membership, SecurityEvent
-from tests.admin.pages import admin_url
+from tests.staff.pages import admin_url
 
 LOGIN = "/admin/login/"
 PASSWORD = "secret-of-tests"

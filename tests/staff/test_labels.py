@@ -12,8 +12,8 @@ from django.utils.text import capfirst
 from organizations.models import Organization, User
 from staff.labels import label
 from staff.menu import MENU
-from tests.admin.pages import MODEL_ADMINS, admin_url
 from tests.factories import owner_of
+from tests.staff.pages import MODEL_ADMINS, admin_url
 
 # What no label has: an abbreviation in small letters, "Email", a capital letter in the middle, "Is" and "at".
 WRONG = re.compile(r"\b(Utm|utm|Id|id|Url|url|Api|api|Email|email|Ai|Ip)\b|^Is | at$|\b[a-z-]+ (?!Slack\b)[A-Z][a-z]")

@@ -10,9 +10,9 @@ from foundation.db.timestamps import isoformat_z
 from leads.models import CustomField, Lead
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.factories import events_of, make_custom_field, make_event_type, make_member, notifications_of, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 TIME = {"schedule_time_0": "2027-01-05", "schedule_time_1": "10:00:00"}
 

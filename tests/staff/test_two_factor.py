@@ -18,10 +18,10 @@ from accounts.mail import SECURITY_NOTICES
 from accounts.two_factor import verify_second_factor
 from foundation.outbox import dispatch
 from organizations.models import Membership, Organization, RecoveryCode, SecurityEvent, SecurityNotice, TotpDevice, User
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.contract.concurrency import THREADS, run_concurrently
 from tests.factories import make_member, owner_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 PASSWORD = "secret-of-tests"
 PAGE = "/admin/account/two-factor/"

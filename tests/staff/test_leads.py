@@ -8,9 +8,9 @@ from appointments.models import Appointment, EventType
 from leads.models import CustomField, Lead
 from organizations.models import Organization
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, list_url, shown_messages
 from tests.factories import events_of, make_custom_field, make_event_type, make_status, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, list_url, shown_messages
 
 
 def status_with_role(organization: Organization, role: str) -> Status:

@@ -6,9 +6,9 @@ from django.test import Client
 from appointments.models import Appointment, EventType
 from organizations.models import Membership, Organization
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors
 from tests.factories import make_api, make_event_type, make_member, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors
 
 DAY = "2027-01-05"
 

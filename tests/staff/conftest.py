@@ -9,10 +9,10 @@ from pytest_django import DjangoDbBlocker
 
 from appointments.models import Appointment
 from organizations.models import MemberRole, Membership, Organization, User
-from tests.admin.pages import logged_in_client
-from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, make_organization, owner_of
 from tests.shared_rows import clear_caches, shared_rows
+from tests.staff.pages import logged_in_client
+from tests.staff.sample_data import create_sample_data
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from django.test import Client
 from leads.models import Lead
 from organizations.models import Membership, Organization
 from staff.toolkit.lists import DayRangeFilter
-from tests.admin.pages import MODEL_ADMINS, admin_url, logged_in_client
 from tests.factories import make_api, make_member
+from tests.staff.pages import MODEL_ADMINS, admin_url, logged_in_client
 
 
 @pytest.fixture

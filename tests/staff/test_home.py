@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
 from organizations.models import MemberRole, Membership, Organization
-from tests.admin.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
-from tests.admin.pages import admin_url, list_url, logged_in_client, shown_messages
 from tests.factories import make_member, make_organization
+from tests.staff.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
+from tests.staff.pages import admin_url, list_url, logged_in_client, shown_messages
 
 HOME = "/admin/"
 BAR_LINK = re.compile(r'<a href="([^"]+)" tabindex="-1"><rect')

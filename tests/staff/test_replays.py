@@ -12,8 +12,8 @@ from appointments.models import Appointment
 from foundation.db.timestamps import now
 from foundation.outbox import State, run_group
 from organizations.models import Membership, Organization
-from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.receiver import Receiver
+from tests.staff.pages import admin_url, form_errors, shown_messages
 from webhooks.models import Delivery, Endpoint, Replay
 from webhooks.queue import DELIVERIES
 

@@ -9,10 +9,10 @@ from django.test import Client
 from appointments.models import Appointment
 from foundation.outbox import State
 from organizations.models import ApiKey, Organization, Session
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.client import ApiClient
 from tests.factories import snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, shown_messages
 from webhooks.models import Delivery, Endpoint, Event
 
 KEY = re.compile(r"pb_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}")

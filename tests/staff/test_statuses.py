@@ -9,9 +9,9 @@ from appointments.models import Appointment, CallAnalysis
 from leads.models import Lead
 from organizations.models import Membership, Organization, User
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors, shown_messages
 from tests.factories import make_api, make_status, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import MODEL_ADMINS, admin_url, form_errors, shown_messages
 
 # Constraints whose fields a form checks before Django checks the constraint, as tests of this file show.
 CHECKED_BY_THE_FORM = {

@@ -16,9 +16,9 @@ from optins.models import OptIn
 from organizations.models import ApiKey, Invitation, MemberRole, Membership, Organization, SecurityEvent
 from organizations.services import add_member
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors, list_url, logged_in_client
 from tests.factories import make_member, make_organization, owner_of, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import MODEL_ADMINS, admin_url, form_errors, list_url, logged_in_client
 from webhooks.models import Delivery, Endpoint, Event
 
 ALL_ROLES = set(MemberRole)

@@ -19,10 +19,10 @@ from tests.accounts import (
     post_invitation,
     sign_in,
 )
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client, shown_messages
 from tests.client import ApiClient
 from tests.factories import make_member, owner_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
 
 
 def save_member(client: Client, member: Membership, **changes: str):

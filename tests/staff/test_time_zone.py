@@ -15,10 +15,10 @@ from leads.models import Lead, PossibleDuplicate
 from leads.services import add_lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization, User
-from tests.admin.forms import form_data
-from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client, shown_messages
-from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, set_columns
+from tests.staff.forms import form_data
+from tests.staff.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client, shown_messages
+from tests.staff.sample_data import create_sample_data
 from webhooks.models import Attempt, Endpoint
 
 ZONE = "Australia/Lord_Howe"  # +11:00 in summer

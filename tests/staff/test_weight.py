@@ -18,11 +18,11 @@ from django.utils import timezone
 
 from appointments.models import Appointment
 from organizations.models import ApiKey, Membership, Organization, User
-from tests.admin.forms import form_data
-from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import owner_of
 from tests.faults.stack import ROOT, Stack
+from tests.staff.forms import form_data
+from tests.staff.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 
 KB = 1000
 PAGE = list_url(Appointment)

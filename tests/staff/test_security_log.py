@@ -12,9 +12,9 @@ from organizations.models import ApiKey, Membership, Organization, SecurityEvent
 from organizations.security_log import record_security_event
 from organizations.services import add_member
 from pipeline_backend.celery import app
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, logged_in_client
 from tests.factories import make_member, owner_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, logged_in_client
 
 
 def listed_events(client: Client) -> list[tuple[str, str | None]]:

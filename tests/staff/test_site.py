@@ -12,9 +12,9 @@ from django.urls import reverse
 from appointments.models import Appointment
 from organizations.models import Membership, Organization, User
 from statuses.models import Status
-from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url
-from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member
+from tests.staff.pages import TENANT_MODEL_ADMINS, admin_url, list_url
+from tests.staff.sample_data import create_sample_data
 
 PASSWORD = "secret-of-tests"
 

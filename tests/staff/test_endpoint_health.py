@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 
 from foundation.db.timestamps import now
 from organizations.models import Organization
-from tests.admin.pages import admin_url, logged_in_client
 from tests.factories import make_api, owner_of
+from tests.staff.pages import admin_url, logged_in_client
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.services import add_endpoint
 

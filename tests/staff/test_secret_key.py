@@ -11,10 +11,10 @@ from foundation.db.timestamps import now
 from notifications.models import MailPreference
 from organizations.models import Membership, Organization, User
 from tests.accounts import deliver_mail, invite_and_read_link, is_signed_in, links_mailed_to, request_reset, sign_in
-from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_member, owner_of
 from tests.jobs import send_notifications
+from tests.staff.pages import logged_in_client
 
 PASSWORD = "secret-of-tests"
 SECOND_FACTOR = "/admin/second-factor/"

@@ -12,9 +12,9 @@ from appointments.models import Appointment, EventType
 from leads.models import Lead
 from organizations.models import ApiKey, Organization
 from statuses.models import Status
-from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client, shown_messages
 from tests.factories import make_event_type, make_organization, owner_of, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
 from webhooks.models import Endpoint
 
 TIME = {"schedule_time_0": "2027-01-05", "schedule_time_1": "10:00:00"}
