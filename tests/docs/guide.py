@@ -7,8 +7,8 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class Examples:
     instance: Instance
     language: str
     folder: Path
+    port: int = field(default_factory=reserved_port)  # of the receiver
 
     @property
     def reference(self) -> str:
@@ -37,15 +38,24 @@ class Examples:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**self.instance.environment, "PIPELINE_API_KEY": self.instance.demo["api_key"]}
+        return {**self.instance.environment, "PIPELINE_API_KEY": self.instance.key}
 
     def run(self, heading: str, **variables: str) -> str:
-        """Run the examples below a heading, with a reference and a lead of this language; return what they print."""
+        """Run the examples below a heading, with a reference and a lead of this language; return what they print.
+
+        The receiver of webhooks is only stored.
+        """
         texts = [block.text for block in blocks(self.language) if (block.page, block.heading) == (PAGE, heading)]
-        texts = [text.replace("form-2041", self.reference).replace("grace@", f"{self.language}@") for text in texts]
+        texts = [self.place(text) for text in texts]
         if self.language == "sh":
             return "".join(self.instance.paste(texts, **variables))
-        return "".join(self.run_file(self.write(self.instance.place(text))) for text in texts)
+        names = [self.write(text) for text in texts]
+        return "".join(self.run_file(name) for name in names if not name.startswith("receiver."))
+
+    def place(self, text: str) -> str:
+        """Return the text with our addresses and key, and with a reference and a lead of this language."""
+        text = text.replace("form-2041", self.reference).replace("grace@", f"{self.language}@")
+        return self.instance.place(text.replace("pb_…", self.instance.key).replace("9000", str(self.port)))
 
     def write(self, text: str) -> str:
         """Store the example in a file with the name in its first line, and return the name."""
@@ -96,18 +106,28 @@ class Examples:
     def relay(self) -> Iterator[str]:
         """Run the program behind the form; yield its address."""
         [block] = [block for block in blocks("js") if (block.page, block.heading) == (PAGE, FORM)]
-        port = reserved_port()
-        with (self.folder / "relay.log").open("wb") as log:
+        with self.serve(self.write(block.text)):
+            yield f"http://127.0.0.1:{self.port}/"
+
+    def receiver(self) -> AbstractContextManager[Path]:
+        """Run the receiver of webhooks; yield the file with what it prints."""
+        return self.serve("receiver.py" if self.language == "python" else "receiver.mjs")
+
+    @contextmanager
+    def serve(self, name: str) -> Iterator[Path]:
+        """Run a program that listens on the port; yield the file with what it prints."""
+        log_file = self.folder / f"{name}.log"
+        with log_file.open("wb") as log:
             process = subprocess.Popen(
-                [PROGRAMS["js"], self.write(block.text)],
+                [PROGRAMS[self.language], name],
                 cwd=self.folder,
-                env={**self.environment, "PORT": str(port)},
+                env={**self.environment, "PORT": str(self.port)},
                 stdout=log,
                 stderr=log,
             )
         try:
-            assert processes.wait_until(lambda: is_open(port) or process.poll() is not None, SECONDS)
-            yield f"http://127.0.0.1:{port}/"
+            assert processes.wait_until(lambda: is_open(self.port) or process.poll() is not None, SECONDS)
+            yield log_file
         finally:
             process.terminate()
             process.wait(SECONDS)

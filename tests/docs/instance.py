@@ -7,12 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 
 from dev.local import processes
 from dev.local.embedded import package_dir
 from dev.local.environment import RUNNING
 from dev.local.run import clean
+from organizations.models import Scope
 from tests.docs.pages import ROOT
 from tests.faults.stack import reserved_port
 from tests.local.runner import descendants
@@ -61,6 +63,13 @@ class Instance:
     def settings(self) -> dict[str, str]:
         """Return the instance's settings."""
         return dict(json.loads((self.folder / ".data" / RUNNING).read_text()))
+
+    @cached_property
+    def key(self) -> str:
+        """An API key of the demo's organization that has all scopes."""
+        scopes = " ".join(f"--scope {scope}" for scope in Scope.values)
+        command = f".venv/bin/python manage.py create_api_key {self.demo['organization']} --name Guide {scopes}"
+        return self.paste([command])[0].strip()
 
     def wait_until_up(self) -> None:
         """Wait for the text that `make run` prints once everything runs."""

@@ -5,8 +5,10 @@ A block in a language, or a command, that is neither run nor named here with a r
 
 import json
 import re
+import urllib.error
 import urllib.parse
 import urllib.request
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -164,9 +166,16 @@ def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Inst
 
     for heading in ("Before you start", "Catch up after an outage", "Mirror everything"):
         run(heading)
-    for _ in range(2):
-        run("Book from a form")
-        assert examples.booking() == ("2027-03-01T15:00:00.000Z", "APPOINTMENT_BOOKED")
+    subscribed = run("Receive events")
+    with examples.receiver() if language != "sh" else nullcontext() as log:
+        for _ in range(2):
+            run("Book from a form")
+            assert examples.booking() == ("2027-03-01T15:00:00.000Z", "APPOINTMENT_BOOKED")
+        if log:
+            assert post_unsigned(examples.port) == 401
+            assert processes.wait_until(lambda: "appointment.created" in log.read_text(), SECONDS), log.read_text()
+        else:
+            assert '"secret":"whsec_' in subscribed
     for _ in range(2):
         run("Move a booking")
         assert examples.booking() == ("2027-03-02T16:30:00.000Z", "APPOINTMENT_BOOKED")
@@ -175,10 +184,23 @@ def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Inst
     assert f"{language}@example.com" in run("Look up a caller")
     if language == "sh":
         assert '"failed":0' in run("Import many rows")
-    tasks.discard("Import many rows")
+        assert '"applied":true' in run("Relay a scheduler")
+        [imported] = examples.get("leads?external_reference=crm-1041")["data"]
+        assert '"state":"done"' in examples.run("Erase a person", LEAD_ID=imported["id"])
+    tasks -= {"Import many rows", "Relay a scheduler", "Erase a person"}
     assert "appointment.canceled" in run("Catch up after an outage")
     assert f"{examples.reference}-moved" in run("Mirror everything") + examples.copy()
     assert tasks == {guide.FORM}
+
+
+def post_unsigned(port: int) -> int:
+    """Send an event without a signature to the receiver, and return the status code of its response."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/", b'{"id": "1", "type": "lead.created"}')
+    try:
+        with urllib.request.urlopen(request, timeout=SECONDS) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
 
 
 if guide.NODE:
