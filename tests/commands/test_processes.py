@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands, load_command_class
 from pytest_django import Settings
 
 from organizations.models import Organization, User
@@ -57,12 +58,10 @@ def test_an_unreachable_database_is_reported_in_a_sentence_without_its_password(
     assert "secret-word" not in failed.stderr + doctor.stdout + doctor.stderr
 
 
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     "command", ["create_organization", "create_api_key", "revoke_api_key", "create_webhook_endpoint", "demo", "doctor"]
 )
 def test_every_command_has_a_help_text(command: str) -> None:
-    result = run_subprocess(command, "--help")
+    parser = load_command_class(get_commands()[command], command).create_parser("manage.py", command)
 
-    assert result.returncode == 0
-    assert len(result.stdout) > 500
+    assert len(parser.format_help()) > 500

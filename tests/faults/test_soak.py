@@ -11,7 +11,7 @@ from tests.soak.report import find_failures, result_table
 from tests.soak.soak import SoakResult, run_soak
 from webhooks.models import Event
 
-SECONDS = 40
+SECONDS = 25
 
 
 def test_load_and_faults_lose_nothing_and_a_loss_would_be_detected(

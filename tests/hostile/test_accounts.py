@@ -17,7 +17,6 @@ from django.contrib.auth import SESSION_KEY
 from django.core import mail
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -54,6 +53,7 @@ from tests.accounts import (
     sign_in,
 )
 from tests.factories import deactivate, make_api, make_member, make_organization, owner_of, snapshot_of
+from tests.migrations import run_data_steps
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, logged_in_client
 
@@ -1094,14 +1094,7 @@ def test_is_staff_decides_nothing(world: World) -> None:
 # Data from before
 
 
-def migrate_from_before_invitations() -> None:
-    """Migrate back to before members were asked for their consent, and forward again."""
-    MigrationExecutor(connection).migrate([("organizations", "0010_invitation")])
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
-
-
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 def test_members_from_before_are_invited_and_bookings_can_name_them_until_they_answer() -> None:
     acme, initech = make_organization("Acme"), make_organization("Initech")
     answers = {"Globex": "accepts", "Hooli": "declines", "Umbrella": "is withdrawn", "Stark": "asks for no more"}
@@ -1121,7 +1114,8 @@ def test_members_from_before_are_invited_and_bookings_can_name_them_until_they_a
     ):
         add_member(organization=organization, user=User.objects.create_user(email), role=role)
 
-    migrate_from_before_invitations()
+    run_data_steps("organizations", "0011_invite_anew")
+    run_data_steps("organizations", "0014_unconfirmed_members")
 
     first_two = [acme, initech]
     active = Membership.unscoped.filter(is_active=True, organization__in=first_two)

@@ -13,11 +13,11 @@ import pytest
 from organizations.models import Membership, Organization
 from pipeline_backend.web.middleware import API_PATH
 from pipeline_backend.web.openapi_views import rendered_schema
-from tests.admin.sample_data import create_replays, create_sample_data
 from tests.client import SCHEDULE_TIME, ApiClient
 from tests.factories import make_api, make_member, snapshot_of
 from tests.hostile.routes import API_ROUTES, Route
 from tests.hostile.tenants import TenantData, cross_tenant_references, rolled_back
+from tests.staff.sample_data import create_replays, create_sample_data
 
 METHODS = ("get", "post", "patch", "put", "delete")
 WITHOUT_KEY = {"schema", "docs", "guide"}
@@ -125,8 +125,10 @@ def test_an_id_of_another_organization_in_the_path_is_answered_like_an_unknown_i
 ):
     problems = []
     for route, method in [(route, method) for route in API_ROUTES if route.arguments for method in METHODS]:
-        for value in values_of(other_data):
-            response, expected = (request_with_id(own_api, method, route, id) for id in (value, UNKNOWN_ID))
+        expected = request_with_id(own_api, method, route, UNKNOWN_ID)
+        # A method that the route doesn't have is refused whatever the path says.
+        for value in values_of(other_data)[: 1 if expected.status_code == 405 else None]:
+            response = request_with_id(own_api, method, route, value)
             if (response.status_code, response.content) != (expected.status_code, expected.content):
                 problems.append(f"{method} {route.pattern} with {value}: {response.status_code}")
             if response.status_code < 400:
@@ -147,7 +149,7 @@ def test_a_query_parameter_finds_nothing_of_another_organization(own_api: ApiCli
         if parameters and "{id}" in path:  # the history of a row of the own organization
             path = path.replace("{id}", own_api.get_data(path.partition("/{id}")[0])[0]["id"])
         for parameter in parameters:
-            for value in values_of(other_data):
+            for value in values_for(parameter["schema"], other_data):
                 response = own_api.get(fill_path(path, ids), {parameter["name"]: value})
                 name = f"{method} {path}?{parameter['name']}={value}"
                 problems += [f"{name} shows {word}" for word in other_data.words_in(response, [value])]
@@ -183,10 +185,13 @@ def test_a_body_reaches_nothing_of_another_organization(own_api: ApiClient, othe
 
 
 def values_for(schema: dict[str, Any], other_data: TenantData) -> list[str]:
-    """Return the values to try in a field: ids for an id, the other values for a text, all for an object."""
+    """Return the values to try in a field: ids for an id, the others for a text, all for an object, else one."""
     values = values_of(other_data)
     if resolve(schema).get("properties"):
         return values
+    schema = schema.get("items", schema)
+    if schema.get("type", "string") != "string":
+        return values[:1]
     is_id = schema.get("format") == "uuid"
     return [value for value in values if (value in other_data.ids and "_" not in value) == is_id]
 

@@ -18,19 +18,19 @@ from django.test import Client
 
 from organizations.models import MemberRole, Organization, User
 from organizations.services import add_member
-from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.document import event_errors
 from tests.factories import events_of, make_api, make_member, make_organization, owner_of
 from tests.mirror.acts import Acts
 from tests.mirror.copies import LISTS, Copy, FeedCopy, ListCopy, Row, WebhookCopy
+from tests.staff.pages import logged_in_client
 from webhooks.models import Delivery, Event
 from webhooks.services import add_endpoint
 from webhooks.topics import topics
 
 START = "2026-12-01T09:30:00Z"
 SEEDS = [int(seed) for seed in os.environ.get("MIRROR_SEEDS", "1,2").split(",")]
-ACTS = int(os.environ.get("MIRROR_ACTS", "250"))
+ACTS = int(os.environ.get("MIRROR_ACTS", "150"))
 ACTS_BETWEEN_POLLS = 5
 BODIES_COMPARED = 50  # with the OpenAPI document, of those received
 # Fields whose values change without a new version of the row, and the version.

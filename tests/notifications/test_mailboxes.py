@@ -10,8 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import pytest
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from icalendar import Calendar
 
 from appointments.models import Appointment, EventType
@@ -23,6 +21,7 @@ from statuses.models import Status
 from tests.client import ApiClient
 from tests.factories import deactivate, make_api, make_event_type, make_member, make_note, make_status, owner_of
 from tests.jobs import send_notifications
+from tests.migrations import run_data_steps
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, logged_in_client
 from webhooks.models import Event
@@ -248,14 +247,12 @@ def test_a_deactivated_member_gets_no_mail_and_the_owners_no_cancellation_of_wha
     assert world.subjects() == [("hugo", "Call Booked")]
 
 
-@pytest.mark.django_db(transaction=True)
 def test_who_was_invited_before_the_upgrade_gets_a_cancellation(world: World) -> None:
     hosted, unassigned, canceled = world.book("ref-1", host="hana"), world.book("ref-2"), world.book("ref-3")
     world.cancel(canceled)
     world.subjects()
-    MigrationExecutor(connection).migrate([("appointments", "0005_booked_for")])
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
+    Appointment.objects.of(world.organization).update(invited=None)
+    run_data_steps("appointments", "0007_who_is_invited")
 
     world.edit(hosted, host=world.members["hugo"])
     world.edit(unassigned, host=world.members["tri"])
