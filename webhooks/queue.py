@@ -50,6 +50,8 @@ RESULT_CTES = """, new_attempts AS (
         CASE WHEN updated.id IS NULL THEN '' ELSE input.response END, updated.id IS NULL
     FROM input
     {join} updated ON updated.id = input.id
+    -- A delivery can have been deleted since it was claimed: by a reset, or by pruning its endpoint.
+    WHERE updated.id IS NOT NULL OR EXISTS (SELECT FROM webhooks_delivery AS delivery WHERE delivery.id = input.id)
 ), changed_endpoints AS (
     SELECT endpoint.id, input.error, input.is_slow
     FROM webhooks_endpoint AS endpoint

@@ -49,7 +49,8 @@ class Reset(NamedTuple):
 def reset_test_data(*, organization: Organization) -> Reset:
     """Delete what integrations and staff have stored, for about `SECONDS`; whether all is gone says `is_complete`.
 
-    Each batch is a transaction. Raises Conflict unless it is a test organization.
+    Each batch is a transaction; all are one if the request has an `Idempotency-Key`. Raises Conflict unless it is a
+    test organization.
     """
     if not organization.is_test:
         raise Conflict("This organization is not a test organization")

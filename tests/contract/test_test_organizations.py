@@ -1,10 +1,14 @@
 """Test organizations, and resetting their data (docs/interface.md, G64 to G66)."""
 
+from contextlib import closing
+
 import pytest
 from django.apps import apps
+from django.db import connection
 
 from appointments.services.resetting import DELETED
 from foundation.db.deletes import delete_in_batches
+from foundation.outbox import run_group
 from leads.merging import merge_leads
 from leads.models import Lead
 from organizations.actors import SYSTEM
@@ -13,8 +17,10 @@ from organizations.models import ApiKey, Membership, Organization
 from statuses.models import Status
 from tests.contract.assertions import assert_error
 from tests.factories import make_api, make_custom_field, make_member, notifications_of, owner_of, snapshot_of
+from tests.receiver import Receiver
 from tests.staff.pages import logged_in_client
-from webhooks.models import Endpoint, Event
+from webhooks.models import Delivery, Endpoint, Event
+from webhooks.queue import DELIVERIES
 from webhooks.services import add_endpoint
 
 RESET = "/api/external/test/reset"
@@ -139,6 +145,29 @@ def test_a_reset_beside_a_booking_leaves_the_rest_to_another_request(api, test_o
 
     assert (reset(api).json()["data"]["is_complete"], booked) == (False, [201])
     assert reset(api).json()["data"]["is_complete"] is True
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reset_while_events_are_sent_stops_neither_the_worker_nor_what_comes_after(api, test_organization, settings):
+    settings.WEBHOOKS_ALLOW_PRIVATE = True
+    resets = []
+
+    def reset_meanwhile(number):
+        with closing(connection):  # this thread's own
+            resets.append(reset(api).status_code)
+
+    with Receiver(on_request=reset_meanwhile) as receiver:
+        endpoint, _ = add_endpoint(organization=test_organization, url=receiver.url)
+        api.submit()
+        run_group(DELIVERIES, endpoint.pk)
+        receiver.on_request = lambda number: None
+        left = Delivery.objects.of(test_organization).count(), Event.objects.of(test_organization).count()
+        api.submit(email="bob@example.com", external_reference="2")
+        run_group(DELIVERIES, endpoint.pk)
+
+    assert (set(resets), left) == ({200}, (0, 0))
+    assert receiver.event_types()[-2:] == ["lead.created", "opt_in.created"]
+    assert set(Delivery.objects.of(test_organization).values_list("state", flat=True)) == {"DONE"}
 
 
 def test_in_another_organization_a_reset_is_409_and_deletes_nothing(api, organization):

@@ -214,6 +214,7 @@ class Acts:
                 "first_name": self.word,
                 "last_name": lambda: self.chance(70) and self.word(),
                 "setter_email": lambda: self.chance(70) and self.member_email(),
+                "external_reference": lambda: self.chance(70) and f"patched-{self.random.randint(1, 10**9)}",
             },
         )
         if self.chance(40):
