@@ -4,12 +4,10 @@ from appointments.services.analyses import put_analysis
 from appointments.services.booking import Booking, BookingData, book, is_booked
 from appointments.services.changes import (
     cancel_appointment,
-    cancel_by_reference,
     change_outcome,
     create_note,
     edit_appointment,
     reschedule,
-    reschedule_by_reference,
 )
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment, sync_appointment
@@ -17,5 +15,6 @@ from appointments.services.leads import finish_next_step, refresh_touch_points, 
 from appointments.services.notes import change_note, delete_note, write_note
 from appointments.services.patches import patch_appointment
 from appointments.services.previews import Audience, preview
+from appointments.services.references import cancel_by_reference, reschedule_by_reference
 from appointments.services.remembering import cancel_or_remember, prune_remembered_cancellations
 from appointments.services.resetting import reset_test_data

@@ -14,8 +14,8 @@ from appointments.services.changes import (
     replace_outcome,
     role_of,
     save_appointment,
-    take_reference,
 )
+from appointments.services.references import take_reference
 from appointments.services.remembering import REFERENCE_LOCK
 from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
@@ -68,29 +68,48 @@ def import_appointment(
     if known and replaced and known != replaced:
         cancel_replaced(replaced, actor, changed_at, previous_reference, reference)
         previous_reference = ""
-    stored, is_new = known or replaced, False
-    booking = Booking(stored.pk, stored.schedule_time, is_new=False) if stored else None
+    stored = known or replaced
     if stored and is_outdated(stored, reference, previous_reference, changed_at):
         remember_references(stored, source, reference, previous_reference)
         return Booking(stored.pk, stored.schedule_time, is_new=False, is_applied=False)
-    if booking is None or stored is None:
-        invites = notifies and outcome == StatusRole.APPOINTMENT_BOOKED
-        booking, is_new = find_or_book(organization, actor, source, data, invites=invites), True
-        stored = get_for_update(organization, booking.id)
-    previous = stored.outcome
-    note = add_note(stored, data.get("notes", ""), actor)
-    if not (is_new or known):
-        take_reference(stored, reference)
-    if outcome == StatusRole.CANCELED:
-        follow_cancellation(stored, data)
+    if stored:
+        booking = Booking(stored.pk, stored.schedule_time, is_new=False)
     else:
-        follow_provider(stored, outcome, data)
-    stored.synced_role, stored.synced_at = outcome.value, changed_at or stored.synced_at
-    details = {"canceled_by": canceled_by, "reason": reason} if outcome == StatusRole.CANCELED else None
-    tells, lead_stays = notifies and not is_new, booking.is_over
-    save_appointment(stored, previous, actor, note=note, details=details, lead_stays=lead_stays, notifies=tells)
+        invites = notifies and outcome == StatusRole.APPOINTMENT_BOOKED
+        booking = find_or_book(organization, actor, source, data, invites=invites)
+        stored = get_for_update(organization, booking.id)
+    if replaced and not known:
+        take_reference(stored, reference)
+    stored.synced_at = changed_at or stored.synced_at
+    reasons = {"canceled_by": canceled_by, "reason": reason}
+    # A new one was announced when it was booked.
+    tells = notifies and (known or replaced) is not None
+    store_state(stored, actor, outcome, data, reasons, lead_stays=booking.is_over, notifies=tells)
     remember_references(stored, source, reference, previous_reference)
     return booking._replace(schedule_time=stored.schedule_time)
+
+
+def store_state(
+    appointment: Appointment,
+    actor: Actor,
+    outcome: StatusRole,
+    data: BookingData,
+    reasons: Mapping[str, str | None],
+    *,
+    lead_stays: bool,
+    notifies: bool,
+) -> None:
+    """Store a scheduler's state of the locked appointment, with the event of what has changed."""
+    previous = appointment.outcome
+    note = add_note(appointment, data.get("notes", ""), actor)
+    is_canceled = outcome == StatusRole.CANCELED
+    if is_canceled:
+        follow_cancellation(appointment, data)
+    else:
+        follow_provider(appointment, outcome, data)
+    appointment.synced_role = outcome.value
+    details = reasons if is_canceled else None
+    save_appointment(appointment, previous, actor, note=note, details=details, lead_stays=lead_stays, notifies=notifies)
 
 
 @atomic_with_retry

@@ -11,7 +11,8 @@ from django.db.models import Func, TextField
 from django.db.models.functions import Now
 
 from appointments.models import Appointment, RememberedCancellation
-from appointments.services.changes import cancel_by_reference, cancel_with_note, get_for_update
+from appointments.services.changes import cancel_with_note, get_for_update
+from appointments.services.references import cancel_by_reference
 from foundation.api.exceptions import ResourceNotFound
 from foundation.db.compiled import CompiledQuery, Param
 from foundation.db.deletes import delete_in_batches

@@ -1,0 +1,126 @@
+"""The services that change an appointment by an integration's reference of it: the present one, or a former one."""
+
+from datetime import datetime
+
+from appointments.models import Appointment, AppointmentSource, FormerReference
+from appointments.services.changes import (
+    add_note,
+    book_again,
+    cancel_with_note,
+    role_of,
+    save_appointment,
+    set_values,
+)
+from foundation.api.exceptions import Conflict, ResourceNotFound
+from foundation.db.retry import atomic_with_retry
+from organizations.actors import Actor
+from organizations.models import Organization
+from statuses.models import StatusRole
+
+
+@atomic_with_retry
+def cancel_by_reference(
+    *,
+    organization: Organization,
+    actor: Actor,
+    external_reference: str,
+    notes: str = "",
+    canceled_by: str | None = None,
+    reason: str | None = None,
+    rescheduled_to: str | None = None,
+) -> Appointment:
+    """Cancel an appointment that was booked through the API. Repeating it is safe.
+
+    Changes nothing if the appointment has got the reference `rescheduled_to` since. Raises as `find_for_update` does.
+    Locks the appointment, then its lead.
+    """
+    appointment = find_for_update(organization, external_reference, "cancel")
+    is_former = appointment.external_reference != external_reference
+    if is_former and rescheduled_to and booked_times(appointment, rescheduled_to):
+        return appointment
+    details = {"canceled_by": canceled_by, "reason": reason, "rescheduled_to": rescheduled_to}
+    return cancel_with_note(appointment, actor, notes, details)
+
+
+@atomic_with_retry
+def reschedule_by_reference(
+    *,
+    organization: Organization,
+    actor: Actor,
+    external_reference: str,
+    schedule_time: datetime,
+    new_external_reference: str = "",
+    meeting_url: str = "",
+    notes: str = "",
+    duration_minutes: int | None = None,
+    rescheduled_by: str | None = None,
+    reason: str | None = None,
+) -> Appointment:
+    """Move an appointment that was booked through the API, maybe under another reference. Repeating it is safe.
+
+    A canceled one is booked again (docs/interface.md, A38 to A40). Raises Conflict if another appointment has the new
+    reference, and as `find_for_update` does. Locks the appointment, then its lead.
+    """
+    appointment = find_for_update(organization, external_reference, "reschedule")
+    previous, is_new = appointment.outcome, False
+    if new_external_reference not in ("", external_reference):
+        times = booked_times(appointment, new_external_reference)
+        if schedule_time in times:
+            return appointment  # a repeat, maybe of a move that others have followed
+        is_new = not times
+    if is_new:
+        others = Appointment.objects.of(organization).with_reference(new_external_reference)
+        if others.filter(source=AppointmentSource.MANUAL).exists():
+            raise Conflict(f"new_external_reference {new_external_reference} already belongs to another appointment")
+
+    values: dict[str, object] = {
+        "meeting_url": meeting_url or appointment.meeting_url,
+        "own_duration_minutes": duration_minutes or appointment.own_duration_minutes,
+    }
+    set_values(appointment, schedule_time=schedule_time, status_id=None, **values)
+    if is_new or role_of(previous) == StatusRole.CANCELED:
+        book_again(appointment)
+    if is_new:
+        take_reference(appointment, new_external_reference)
+    details = {"rescheduled_by": rescheduled_by, "reason": reason, "duration_minutes": duration_minutes}
+    save_appointment(appointment, previous, actor, note=add_note(appointment, notes, actor), details=details)
+    return appointment
+
+
+def find_for_update(organization: Organization, reference: str, verb: str) -> Appointment:
+    """Return the appointment that has or had the reference and was booked through the API, locked.
+
+    Raises ResourceNotFound if the reference is unknown, and Conflict if a scheduler manages the appointment
+    (docs/interface.md, A22), which tells clients to do what `verb` says there.
+    """
+    appointments = Appointment.objects.of(organization).with_reference(reference)
+    appointment: Appointment | None = appointments.filter(source=AppointmentSource.MANUAL).for_update().first()
+    # Without its reference if its lead was erased during the wait for the lock.
+    if appointment is None or appointment.external_reference is None:
+        other = appointments.exclude(source=AppointmentSource.MANUAL).first()
+        if other is None:
+            raise ResourceNotFound(f"No appointment found for external_reference {reference}")
+        problem = f"is managed by {other.source}; {verb} it there"
+        raise Conflict(f"The appointment for external_reference {reference} {problem}")
+    appointment.organization = organization
+    return appointment
+
+
+def booked_times(appointment: Appointment, reference: str) -> list[datetime]:
+    """Return the times that count as booked for a reference: none if it isn't one of the appointment."""
+    if reference == appointment.external_reference:
+        return [time for time in (appointment.schedule_time, appointment.booked_for) if time]
+    former = appointment.former_references.filter(external_reference=reference)
+    return list(former.values_list("booked_for", flat=True))
+
+
+def take_reference(appointment: Appointment, reference: str) -> None:
+    """Give the moved appointment another reference. The present one becomes a former one, with its time."""
+    FormerReference.objects.create(
+        organization=appointment.organization,
+        appointment=appointment,
+        source=appointment.source,
+        external_reference=appointment.external_reference,
+        booked_for=appointment.booked_for or appointment.schedule_time,
+    )
+    appointment.external_reference, appointment.booked_for = reference, None
