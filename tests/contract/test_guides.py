@@ -77,4 +77,4 @@ def test_the_examples_have_the_address_of_this_service(path: str):
     text = Client().get(path).content.decode()
 
     assert f"{settings.BASE_URL}/api/external/appointments" in text
-    assert "127.0.0.1" not in text
+    assert "127.0.0.1:8000" not in text

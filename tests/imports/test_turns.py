@@ -148,14 +148,13 @@ def test_a_turn_lasts_while_rows_of_a_canceled_import_are_deleted(
     delete_batch = deletes.delete_batch
     stolen = []
 
-    def delete_slowly(rows: Any) -> int:
+    def delete_slowly(rows: Any, size: int) -> int:
         time.sleep(0.4)
         stolen.append(turns.begin_turn())
-        return delete_batch(rows)
+        return delete_batch(rows, 1)
 
     monkeypatch.setattr(turns, "EXTEND_SECONDS", 0)
     monkeypatch.setattr(turns, "LEASE_SECONDS", 1)
-    monkeypatch.setattr(deletes, "BATCH_SIZE", 1)
     monkeypatch.setattr(deletes, "delete_batch", delete_slowly)
 
     take_turns(1)
