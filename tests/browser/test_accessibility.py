@@ -1,5 +1,9 @@
-"""Every page of the admin: axe finds nothing serious, nothing moves while it loads, nor scrolls sideways on a phone."""
+"""Every page of the admin: axe finds nothing serious, nothing moves while it loads, nor scrolls sideways on a phone.
 
+`PICTURES=1` also takes two pictures of each page, into .data/screenshots.
+"""
+
+import os
 import re
 from pathlib import Path
 
@@ -15,6 +19,7 @@ SHAPE = (
     "[...(document.getElementById('main') ?? document).querySelectorAll('*')].map(e => e.tagName + e.className).join()"
 )
 SHAPES: set[str] = set()
+TAKES_PICTURES = "PICTURES" in os.environ
 
 
 @pytest.mark.parametrize("label", [None, *LABELS], ids=str)
@@ -39,7 +44,7 @@ def test_empty_lists_are_accessible(label: str | None, members: Members, screens
 
 
 def problems_of(page: Page, picture: Path) -> list[str]:
-    """Return what is wrong with the open page, wide and narrow, light and dark; keep its pictures.
+    """Return what is wrong with the open page, wide and narrow, light and dark; keep its pictures if asked to.
 
     A page with the elements of an earlier one, such as another question before a change, has no other problems.
     """
@@ -48,7 +53,8 @@ def problems_of(page: Page, picture: Path) -> list[str]:
         return []
     SHAPES.add(shape)
     shift = layout_shift(page)
-    page.screenshot(path=f"{picture}-wide.jpg", type="jpeg", quality=70)
+    if TAKES_PICTURES:
+        page.screenshot(path=f"{picture}-wide.jpg", type="jpeg", quality=70)
     found = [f"moves by {shift:.2f} while it loads"] if shift > MAX_SHIFT else []
     # The menu is the same on all pages.
     leave_out = [MENU] if len(SHAPES) > 1 and page.locator(MENU).count() else []
@@ -57,7 +63,8 @@ def problems_of(page: Page, picture: Path) -> list[str]:
     found += [f"dark: {problem}" for problem in violations(page, rules=["color-contrast"], leave_out=leave_out)]
     page.set_viewport_size({**NARROW})
     found += ["scrolls sideways"] if scrolls_sideways(page) else []
-    page.screenshot(path=f"{picture}-narrow-dark.jpg", type="jpeg", quality=70)
+    if TAKES_PICTURES:
+        page.screenshot(path=f"{picture}-narrow-dark.jpg", type="jpeg", quality=70)
     page.evaluate("document.documentElement.classList.remove('dark')")
     page.set_viewport_size({**WIDE})
     return found
