@@ -27,6 +27,7 @@ from foundation.api.fields import (
     IntegerField,
     NumberField,
     ObjectField,
+    PathTextField,
     StringField,
     UpdateInputSerializer,
     URLField,
@@ -171,7 +172,7 @@ class ReschedulingInputSerializer(InputSerializer):
 
 class SyncPathSerializer(InputSerializer):
     source = ChoiceField(Provider.values)  # type: ignore[assignment]  # DRF's own `source` is an attribute of fields
-    external_reference = StringField()
+    external_reference = PathTextField()
 
 
 class SyncedLeadInputSerializer(InputSerializer):

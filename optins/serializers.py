@@ -18,6 +18,7 @@ from foundation.api.fields import (
     InputSerializer,
     IntegerField,
     LenientInputSerializer,
+    PathTextField,
     StringField,
 )
 from leads.phones import parse_e164
@@ -209,4 +210,4 @@ class SyncedOptInInputSerializer(FormInputSerializer):
 
 class SyncedOptInPathSerializer(InputSerializer):
     source = ChoiceField(OptInSource.values)  # type: ignore[assignment]  # as above
-    reference = StringField()
+    reference = PathTextField()

@@ -181,6 +181,15 @@ class StringField(serializers.Field):
         return value
 
 
+class PathTextField(StringField):
+    """A text in the path of an address; the parser of bodies has not looked at it."""
+
+    def parse(self, text: str) -> str:
+        if "\0" in text:
+            raise ValueError("must not contain NUL characters")
+        return text
+
+
 class AnyTextField(StringField):
     """Any JSON value as text, by `as_text`; None if it is blank. With `cut`, a longer text is trimmed and cut."""
 

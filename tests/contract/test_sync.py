@@ -98,6 +98,7 @@ def test_a_scope_is_required(organization: Organization) -> None:
     [
         ("/api/external/sync/MANUAL/appointments/b-1", {}, "source"),
         (SYNC + "x" * 256, {}, "external_reference"),
+        (SYNC + "a%00b", {}, "external_reference"),
         (SYNC + "b-1", {"changed_at": None}, "changed_at"),
         (SYNC + "b-1", {"state": "WON"}, "state"),
         (SYNC + "b-1", {"lead": {"first_name": "Ada"}}, "lead.email"),

@@ -16,7 +16,8 @@ from tests.client import ApiClient
 from tests.contract.assertions import assert_error
 from tests.factories import snapshot_of
 from tests.hostile.input_counter import count_inputs
-from tests.hostile.openapi import UNKNOWN_ID, operations
+from tests.hostile.openapi import UNKNOWN_ID, VALID_BODIES, operations
+from tests.hostile.tenants import rolled_back
 
 SendRequest = Callable[..., Any]
 
@@ -104,6 +105,25 @@ def test_an_invalid_id_in_a_path_is_404(send, api, organization, operation):
         assert_error(response, 404, "Resource not found")
 
     assert snapshot_of(organization) == before
+
+
+TEXTS = sorted({name for operation in operations() for name in re.findall(r"\{(\w+)\}", operation)} - {"id", "note_id"})
+
+
+@pytest.mark.parametrize(
+    "operation", [operation for operation in VALID_BODIES if re.search("|".join(TEXTS), operation)]
+)
+def test_no_text_in_a_path_fails_beside_a_valid_body(send, operation):
+    body = json.dumps(VALID_BODIES[operation]).encode()
+
+    for name in TEXTS:
+        for text in INVALID_IDS if f"{{{name}}}" in operation else ():
+            path = operation.replace(f"{{{name}}}", text).replace("{source}", "SCHEDULER_A")
+            with rolled_back():
+                response = send(re.sub(r"\{\w+\}", "a", path), body)
+
+            assert response.status_code < 500, path
+            assert response.headers["Content-Type"] == "application/json", path
 
 
 SUFFIXES = ["/", "//", "/.", "/..", "%00", "%0a", "%20", "%2f", "%ff", ";a", ".json", "~"]
