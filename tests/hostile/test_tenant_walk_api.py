@@ -190,7 +190,8 @@ def values_for(schema: dict[str, Any], other_data: TenantData) -> list[str]:
     if resolve(schema).get("properties"):
         return values
     schema = schema.get("items", schema)
-    if schema.get("type", "string") != "string":
+    types = schema.get("type", "string")  # a list if it can be null
+    if types != "string" and "string" not in types:
         return values[:1]
     is_id = schema.get("format") == "uuid"
     return [value for value in values if (value in other_data.ids and "_" not in value) == is_id]
