@@ -50,8 +50,11 @@ RESULT_CTES = """, new_attempts AS (
         CASE WHEN updated.id IS NULL THEN '' ELSE input.response END, updated.id IS NULL
     FROM input
     {join} updated ON updated.id = input.id
-    -- A delivery can have been deleted since it was claimed: by a reset, or by pruning its endpoint.
-    WHERE updated.id IS NOT NULL OR EXISTS (SELECT FROM webhooks_delivery AS delivery WHERE delivery.id = input.id)
+    -- A delivery can have been deleted since it was claimed: by a reset, or with its endpoint. Not EXISTS, for which
+    -- PostgreSQL may read the whole table.
+    WHERE COALESCE(
+        updated.id, (SELECT delivery.id FROM webhooks_delivery AS delivery WHERE delivery.id = input.id)
+    ) IS NOT NULL
 ), changed_endpoints AS (
     SELECT endpoint.id, input.error, input.is_slow
     FROM webhooks_endpoint AS endpoint
