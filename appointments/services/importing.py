@@ -72,6 +72,8 @@ def import_appointment(
     if stored and is_outdated(stored, reference, previous_reference, changed_at):
         remember_references(stored, source, reference, previous_reference)
         return Booking(stored.pk, stored.schedule_time, is_new=False, is_applied=False)
+    # A new one is announced when it is booked.
+    tells = notifies and stored is not None
     if stored:
         booking = Booking(stored.pk, stored.schedule_time, is_new=False)
     else:
@@ -82,8 +84,6 @@ def import_appointment(
         take_reference(stored, reference)
     stored.synced_at = changed_at or stored.synced_at
     reasons = {"canceled_by": canceled_by, "reason": reason}
-    # A new one was announced when it was booked.
-    tells = notifies and (known or replaced) is not None
     store_state(stored, actor, outcome, data, reasons, lead_stays=booking.is_over, notifies=tells)
     remember_references(stored, source, reference, previous_reference)
     return booking._replace(schedule_time=stored.schedule_time)
@@ -99,7 +99,7 @@ def store_state(
     lead_stays: bool,
     notifies: bool,
 ) -> None:
-    """Store a scheduler's state of the locked appointment, with the event of what has changed."""
+    """Give the locked appointment its scheduler's state, and record the event of what has changed."""
     previous = appointment.outcome
     note = add_note(appointment, data.get("notes", ""), actor)
     is_canceled = outcome == StatusRole.CANCELED

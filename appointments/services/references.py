@@ -1,4 +1,4 @@
-"""The services that change an appointment by an integration's reference of it: the present one, or a former one."""
+"""The services that change an appointment by a reference that an integration has given it, now or before a move."""
 
 from datetime import datetime
 

@@ -182,7 +182,7 @@ class StringField(serializers.Field):
 
 
 class PathTextField(StringField):
-    """A text in the path of an address; the parser of bodies has not looked at it."""
+    """A text from the path of a URL. In bodies the parser refuses NUL."""
 
     def parse(self, text: str) -> str:
         if "\0" in text:

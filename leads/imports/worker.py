@@ -27,7 +27,7 @@ CHECK_BATCH = 500
 # Until the transaction of a batch ends, no organization sees newer events (docs/decisions/0002). So a batch ends when
 # it has taken this time, and the next one plans as many rows as would have fit. Rows are stored in slices, each of as
 # many rows as the batch has already: new leads are fast only together, and a slice takes about as long as those before.
-# A batch plans at least a slice, so that an import goes on where the statements of a batch alone take this time.
+# The next batch plans at least one slice: on a busy database, the statements around the rows can take all of this time.
 BATCH_SECONDS = 0.1
 FIRST_SLICE, MAX_BATCH = 10, 200
 ROWS_AT_A_TIME = 50  # that are loaded until a batch has `READ_TEXT` characters; each has at most 100,000
