@@ -5,6 +5,7 @@ A block in a language, or a command, that is neither run nor named here with a r
 
 import json
 import re
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -172,7 +173,9 @@ def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Inst
             run("Book from a form")
             assert examples.booking() == ("2027-03-01T15:00:00.000Z", "APPOINTMENT_BOOKED")
         if log:
-            assert post_unsigned(examples.port) == 401
+            forged = {"webhook-id": "1", "webhook-timestamp": str(int(time.time()))}
+            for signature in ({}, *({"webhook-signature": text} for text in ("v1,", "x", f"v1,{'é' * 44}"))):
+                assert post_event(examples.port, forged | signature) == 401
             assert processes.wait_until(lambda: "appointment.created" in log.read_text(), SECONDS), log.read_text()
         else:
             assert '"secret":"whsec_' in subscribed
@@ -193,9 +196,10 @@ def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Inst
     assert tasks == {guide.FORM}
 
 
-def post_unsigned(port: int) -> int:
-    """Send an event without a signature to the receiver, and return the status code of its response."""
-    request = urllib.request.Request(f"http://127.0.0.1:{port}/", b'{"id": "1", "type": "lead.created"}')
+def post_event(port: int, headers: dict[str, str]) -> int:
+    """Send an event with these headers to the receiver, and return the status code of its response."""
+    body = b'{"id": "1", "type": "lead.created"}'
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/", body, headers)
     try:
         with urllib.request.urlopen(request, timeout=SECONDS) as response:
             return int(response.status)
@@ -313,4 +317,6 @@ def test_the_sample_of_a_receiver_accepts_signed_events_only() -> None:
 
     assert receive(request(body)).status_code == 204
     assert receive(request(body + " ")).status_code == 401
+    signature = "no signature"
+    assert receive(request(body)).status_code == 401
     assert events == [{"type": "webhook.test"}]
