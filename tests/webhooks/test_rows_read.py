@@ -12,6 +12,7 @@ from django.test import Client
 from benchmarks.plans import explain_statements
 from foundation.db.timestamps import isoformat_z, now
 from foundation.outbox import State
+from leads.models import Lead
 from notifications.models import Kind, Notification
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization
@@ -134,3 +135,15 @@ def test_the_dashboard_reads_no_job_that_has_not_failed(organization: Organizati
 
     assert rows_read("webhooks_delivery", open_dashboard) == 1
     assert rows_read("notifications_notification", open_dashboard) == 1
+
+
+def test_the_json_of_a_change_is_built_before_it_is_compared(api: ApiClient, organization: Organization) -> None:
+    api.book()
+    lead = Lead.objects.of(organization).get().pk
+
+    statements = explain_statements(lambda: api.patch(f"/api/external/leads/{lead}", {"first_name": "Grace"}))
+
+    # Else a plan may compare it for each combination of statuses and sources: seconds for a change.
+    [change] = [statement for statement in statements if "json_each" in statement.sql]
+    [comparison] = [node for node in change.nodes() if node.get("Subplan Name") == "CTE subject"]
+    assert {node.get("CTE Name", node.get("Relation Name")) for node in change.nodes(comparison)} == {"data", None}
