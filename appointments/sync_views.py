@@ -22,7 +22,7 @@ class SyncViewSet(ExternalViewSet):
         summary="Sync a scheduler's booking",
         request=SyncInputSerializer,
         responses={
-            200: ActionResponse(SyncedAppointmentSerializer, "Appointment updated"),
+            200: ActionResponse(SyncedAppointmentSerializer, "Appointment synced"),
             201: ActionResponse(SyncedAppointmentSerializer, "Appointment created"),
             404: OpenApiResponse(ERROR, "The reference has a slash."),
         },
@@ -37,5 +37,5 @@ class SyncViewSet(ExternalViewSet):
         data |= self.validated(SyncPathSerializer, path)
         booking = sync_appointment(organization=self.organization, actor=self.actor, **data)
         result = {"id": booking.id, "applied": booking.is_applied}
-        message, status = ("Appointment created", 201) if booking.is_new else ("Appointment updated", 200)
+        message, status = ("Appointment created", 201) if booking.is_new else ("Appointment synced", 200)
         return action_response(message, result, status=status)

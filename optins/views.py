@@ -76,7 +76,7 @@ class OptInSyncViewSet(ExternalViewSet):
         summary="Sync an opt-in",
         request=SyncedOptInInputSerializer,
         responses={
-            200: ActionResponse(SyncedOptInSerializer, "Opt-in updated"),
+            200: ActionResponse(SyncedOptInSerializer, "Opt-in synced"),
             201: ActionResponse(SyncedOptInSerializer, "Opt-in created"),
             404: OpenApiResponse(ERROR, "The reference has a slash."),
         },
@@ -90,5 +90,5 @@ class OptInSyncViewSet(ExternalViewSet):
         data |= self.validated(SyncedOptInPathSerializer, {"source": source, "reference": reference})
         opt_in_id, lead_id, is_new, applied = sync_opt_in(organization=self.organization, actor=self.actor, **data)
         result = {"opt_in_id": opt_in_id, "lead_id": lead_id, "applied": applied}
-        message, status = ("Opt-in created", 201) if is_new else ("Opt-in updated", 200)
+        message, status = ("Opt-in created", 201) if is_new else ("Opt-in synced", 200)
         return action_response(message, result, status=status)

@@ -1,9 +1,10 @@
-"""The guides of docs/ as pages and as Markdown, and `/llms.txt`, which lists them (https://llmstxt.org)."""
+"""The guides as pages and as Markdown, the relays' files, and `/llms.txt`, which lists the guides (https://llmstxt.org)."""
 
+import posixpath
 import re
 from functools import cache
 from itertools import pairwise
-from urllib.parse import urljoin
+from typing import NamedTuple
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -21,14 +22,31 @@ from foundation.api.responses import JsonRenderer
 from pipeline_backend.settings.instance import ROOT
 from pipeline_backend.settings.rest_framework import REPOSITORY
 
+
+
+class Guide(NamedTuple):
+    path: str  # in the repository
+    summary: str
+
+
 GUIDES = {
-    "api": "Requests to copy and paste: book, move, cancel, look up, copy all data; recipes for other programs",
-    "interface": "Every rule of the requests and responses, numbered",
-    "webhooks": "Receive signed events, and keep a copy of the data",
-    "booking": "What happens between the request and the webhook, for people who read the code",
+    "api": Guide(
+        "docs/api.md", "Requests to copy and paste: book, move, cancel, look up, copy all data; recipes for other programs"
+    ),
+    "relays": Guide("integrations/README.md", "Programs that relay bookings and forms of Calendly, Cal.com and Typeform"),
+    "interface": Guide("docs/interface.md", "Every rule of the requests and responses, numbered"),
+    "webhooks": Guide("docs/webhooks.md", "Receive signed events, and keep a copy of the data"),
+    "booking": Guide("docs/booking.md", "What happens between the request and the webhook, for people who read the code"),
+}
+GUIDE_NAMES = {guide.path: name for name, guide in GUIDES.items()}
+# The relays, by their paths below /api/docs/.
+FILES = {
+    f"relays/{file.name}": file
+    for file in sorted((ROOT / "integrations").iterdir())
+    if file.suffix in (".py", ".json") and file.name != "__init__.py"
 }
 # Below /api/docs/; the list of the guides has no name.
-PATHS = ["", *GUIDES, *(f"{name}.md" for name in GUIDES)]
+PATHS = ["", *GUIDES, *(f"{name}.md" for name in GUIDES), *FILES]
 SUMMARY = "Stores leads, appointments, opt-ins and sales statuses, and delivers signed webhooks about every change."
 MAX_AGE_SECONDS = 300
 # The address in the guides, which each service replaces by its own.
@@ -40,16 +58,22 @@ parser = MarkdownIt("commonmark").enable("table")
 @cache
 def read_guide(name: str) -> str:
     """Return the guide's Markdown with the address of this service and with links that work here."""
-    text = (ROOT / "docs" / f"{name}.md").read_text()
-    text = re.sub(r"\]\(([^():#]+)(?=[#)])", lambda match: f"]({find_target(match[1])}", text)
-    return text.replace(EXAMPLE_URL, settings.BASE_URL)
+    path = GUIDES[name].path
+
+    def link(match: re.Match[str]) -> str:
+        return "](" + find_target(posixpath.normpath(posixpath.join(posixpath.dirname(path), match[1])))
+
+    return re.sub(r"\]\(([^():#]+)(?=[#)])", link, (ROOT / path).read_text()).replace(EXAMPLE_URL, settings.BASE_URL)
 
 
-def find_target(link: str) -> str:
-    """Return where a link to another file leads: a guide and the OpenAPI document are served, others are not."""
-    if link.removesuffix(".md") in GUIDES:
-        return link
-    return reverse("schema") if link == "openapi.json" else urljoin(f"{REPOSITORY}/blob/main/docs/", link)
+def find_target(path: str) -> str:
+    """Return where a link to a file of the repository leads: guides, relays and the OpenAPI document are served."""
+    if path in GUIDE_NAMES:
+        return f"{GUIDE_NAMES[path]}.md"
+    file = f"relays/{posixpath.basename(path)}"
+    if path.startswith("integrations/") and file in FILES:
+        return file
+    return reverse("schema") if path == "docs/openapi.json" else f"{REPOSITORY}/blob/main/{path}"
 
 
 def read_title(name: str) -> str:
@@ -60,7 +84,7 @@ def read_title(name: str) -> str:
 def list_guides() -> str:
     """Return the content of `/llms.txt`."""
     base = settings.BASE_URL
-    guides = [f"- [{read_title(name)}]({base}/api/docs/{name}.md): {GUIDES[name]}" for name in GUIDES]
+    guides = [f"- [{read_title(name)}]({base}/api/docs/{name}.md): {guide.summary}" for name, guide in GUIDES.items()]
     document = f"- [OpenAPI document]({base}/api/schema): Every operation, field and example, for generators and agents"
     return "\n".join(["# Pipeline Backend", "", f"> {SUMMARY}", "", "## Guides", "", *guides, document, ""])
 
@@ -98,7 +122,7 @@ public = method_decorator([cache_control(public=True, max_age=MAX_AGE_SECONDS), 
 
 
 class GuideView(APIView):
-    """A guide as a page, or as Markdown below its name with `.md`. Needs no key."""
+    """A guide as a page, or as Markdown below its name with `.md`; or a relay's file. Needs no key."""
 
     http_method_names = ["get", "head"]
     authentication_classes = permission_classes = ()
@@ -107,6 +131,8 @@ class GuideView(APIView):
 
     @public
     def get(self, request: Request, name: str) -> HttpResponse:
+        if name in FILES:
+            return HttpResponse(FILES[name].read_bytes(), content_type="text/plain; charset=utf-8")
         if name.endswith(".md"):
             return HttpResponse(read_guide(name.removesuffix(".md")), content_type="text/markdown; charset=utf-8")
         return HttpResponse(render_guide(name))

@@ -7,14 +7,16 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from pipeline_backend.settings.instance import ROOT
 from pipeline_backend.web.guides import GUIDES
 from tests.client import ApiClient
 
 PAGES = ["/api/docs/", *(f"/api/docs/{name}" for name in GUIDES)]
 TEXTS = ["/llms.txt", *(f"/api/docs/{name}.md" for name in GUIDES)]
+RELAYS = ["relay.py", "calendly.py", "calcom.py", "typeform.py", "n8n.json"]
 
 
-@pytest.mark.parametrize("path", [*PAGES, *TEXTS])
+@pytest.mark.parametrize("path", [*PAGES, *TEXTS, *(f"/api/docs/relays/{name}" for name in RELAYS)])
 def test_a_guide_needs_neither_a_key_nor_the_database_and_may_be_stored(path: str):
     response = Client().get(path)  # without the fixture `db` a query would fail
 
@@ -63,7 +65,18 @@ def test_llms_txt_lists_every_guide_as_markdown():
     ]
 
 
-@pytest.mark.parametrize("path", ["/api/docs/operate", "/api/docs/operate.md", "/api/docs/api.html", "/api/docs/api/"])
+@pytest.mark.parametrize("name", RELAYS)
+def test_the_guide_about_relays_links_to_their_files(name: str):
+    guide = Client().get("/api/docs/relays.md").content.decode()
+
+    response = Client().get(f"/api/docs/relays/{name}")
+
+    assert f"({f'relays/{name}'})" in guide
+    assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert response.content == (ROOT / "integrations" / name).read_bytes()
+
+
+@pytest.mark.parametrize("path", ["/api/docs/relays/__init__.py", "/api/docs/operate", "/api/docs/operate.md", "/api/docs/api.html", "/api/docs/api/"])
 def test_another_name_is_an_unknown_path(path: str, api: ApiClient):
     response = api.get(path)
 

@@ -70,7 +70,7 @@ def test_a_repeat_changes_nothing(api: ApiClient, organization: Organization) ->
     response = sync(api, state="CANCELED")
 
     assert (response.status_code, response.json()["data"]) == (200, {"id": id, "applied": True})
-    assert response.json()["message"] == "Appointment updated"
+    assert response.json()["message"] == "Appointment synced"
     assert snapshot_of(organization) == before
 
 

@@ -114,14 +114,14 @@ class Examples:
         return self.serve("receiver.py" if self.language == "python" else "receiver.mjs")
 
     @contextmanager
-    def serve(self, name: str) -> Iterator[Path]:
+    def serve(self, *arguments: str, **variables: str) -> Iterator[Path]:
         """Run a program that listens on the port; yield the file with what it prints."""
-        log_file = self.folder / f"{name}.log"
+        log_file = self.folder / f"{arguments[-1]}.log"
         with log_file.open("wb") as log:
             process = subprocess.Popen(
-                [PROGRAMS[self.language], name],
+                [PROGRAMS[self.language], *arguments],
                 cwd=self.folder,
-                env={**self.environment, "PORT": str(self.port)},
+                env={**self.environment, "PORT": str(self.port), **variables},
                 stdout=log,
                 stderr=log,
             )

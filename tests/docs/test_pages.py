@@ -5,6 +5,7 @@ A block in a language, or a command, that is neither run nor named here with a r
 
 import json
 import re
+import subprocess
 import time
 import urllib.error
 import urllib.parse
@@ -25,7 +26,8 @@ from standardwebhooks.webhooks import Webhook
 from dev.local import processes
 from tests.docs import guide
 from tests.docs.instance import SECONDS, Instance
-from tests.docs.pages import PAGES, ROOT, Block, blocks, split_commands
+from tests.docs.pages import PAGES, ROOT, Block, blocks, read_blocks, split_commands
+from tests.integrations import vendors
 
 NOT_RUN_LANGUAGES = {
     "http": "messages as they are sent",
@@ -196,9 +198,8 @@ def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Inst
     assert tasks == {guide.FORM}
 
 
-def post_event(port: int, headers: dict[str, str]) -> int:
+def post_event(port: int, headers: dict[str, str], body: bytes = b'{"id": "1", "type": "lead.created"}') -> int:
     """Send an event with these headers to the receiver, and return the status code of its response."""
-    body = b'{"id": "1", "type": "lead.created"}'
     request = urllib.request.Request(f"http://127.0.0.1:{port}/", body, headers)
     try:
         with urllib.request.urlopen(request, timeout=SECONDS) as response:
@@ -220,6 +221,22 @@ if guide.NODE:
 
         assert answers == ["Thank you."] * 2
         assert examples.get(f"opt-ins?external_reference={reference}")["pagination"]["total"] == 1
+
+
+def test_a_relay_from_the_service_stores_a_booking(instance: Instance, tmp_path: Path):
+    examples = guide.Examples(instance, "python", tmp_path)
+    download, *_ = [block for block in read_blocks(ROOT / "integrations/README.md") if block.language == "sh"]
+    subprocess.run(["bash", "-euc", instance.place(download.text)], cwd=tmp_path, check=True, timeout=SECONDS)
+    settings = {"SERVICE_URL": instance.url, "API_KEY": instance.key, "WEBHOOK_SECRET": vendors.SECRET.decode()}
+    body = vendors.encode(vendors.CALENDLY)
+    [signature] = vendors.calendly_signature(body).values()
+
+    with examples.serve("-m", "integrations.calendly", **settings):
+        status = post_event(examples.port, {"Calendly-Webhook-Signature": signature}, body)
+
+    assert status == 200
+    reference = vendors.CALENDLY["payload"]["uri"].rpartition("/")[2]
+    assert examples.get(f"appointments?external_reference={reference}")["pagination"]["total"] == 1
 
 
 def test_what_make_run_prints_works_and_the_inbox_shows_its_webhooks_and_the_email(instance: Instance) -> None:
