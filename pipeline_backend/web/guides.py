@@ -23,7 +23,6 @@ from pipeline_backend.settings.instance import ROOT
 from pipeline_backend.settings.rest_framework import REPOSITORY
 
 
-
 class Guide(NamedTuple):
     path: str  # in the repository
     summary: str
@@ -31,12 +30,13 @@ class Guide(NamedTuple):
 
 GUIDES = {
     "api": Guide(
-        "docs/api.md", "Requests to copy and paste: book, move, cancel, look up, copy all data; recipes for other programs"
+        "docs/api.md",
+        "Requests to copy and paste: book, move, look up, copy all data; recipes for other programs",
     ),
-    "relays": Guide("integrations/README.md", "Programs that relay bookings and forms of Calendly, Cal.com and Typeform"),
+    "relays": Guide("integrations/README.md", "Relay bookings and forms of Calendly, Cal.com and Typeform"),
     "interface": Guide("docs/interface.md", "Every rule of the requests and responses, numbered"),
     "webhooks": Guide("docs/webhooks.md", "Receive signed events, and keep a copy of the data"),
-    "booking": Guide("docs/booking.md", "What happens between the request and the webhook, for people who read the code"),
+    "booking": Guide("docs/booking.md", "What happens between request and webhook, for people who read the code"),
 }
 GUIDE_NAMES = {guide.path: name for name, guide in GUIDES.items()}
 # The relays, by their paths below /api/docs/.

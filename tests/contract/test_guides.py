@@ -71,12 +71,21 @@ def test_the_guide_about_relays_links_to_their_files(name: str):
 
     response = Client().get(f"/api/docs/relays/{name}")
 
-    assert f"({f'relays/{name}'})" in guide
+    assert f"(relays/{name})" in guide
     assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert response.content == (ROOT / "integrations" / name).read_bytes()
 
 
-@pytest.mark.parametrize("path", ["/api/docs/relays/__init__.py", "/api/docs/operate", "/api/docs/operate.md", "/api/docs/api.html", "/api/docs/api/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/docs/relays/__init__.py",
+        "/api/docs/operate",
+        "/api/docs/operate.md",
+        "/api/docs/api.html",
+        "/api/docs/api/",
+    ],
+)
 def test_another_name_is_an_unknown_path(path: str, api: ApiClient):
     response = api.get(path)
 
