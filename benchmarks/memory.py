@@ -108,8 +108,7 @@ def measure(setup: Setup, folder: Path, stack: ExitStack) -> Iterator[tuple[str,
 
     web = environment.web_server(PRODUCT_APP, database, setup.web_workers)
     started = {"web": psutil.Process(web.process.pid)}
-    for name, arguments in {"worker": WORKER, "beat": ["beat", "--schedule", f"{folder}/beat", "--pidfile="]}.items():
-        started[name] = start(stack, [*CELERY, *arguments], {"DATABASE_URL": database.url}, folder / f"{name}.log")
+    started["worker"] = start(stack, [*CELERY, *WORKER], {"DATABASE_URL": database.url}, folder / "worker.log")
     assert postgres.process
     assert redis.process
     started |= {"PostgreSQL": psutil.Process(postgres.process.pid), "Valkey": psutil.Process(redis.process.pid)}
@@ -170,7 +169,7 @@ def main() -> None:
             total = 0.0
             for name, warm, loaded in measure(setup, Path(folder), stack):
                 total += loaded.proportional
-                connections = loaded.connections if name in {"web", "worker", "beat"} else ""
+                connections = loaded.connections if name in {"web", "worker"} else ""
                 row = f"| {name} | {warm.own:.0f} | {loaded.own:.0f} | {loaded.proportional:.0f} | {connections} |"
                 output(f"| {setup.name} {row}")
             output(f"| {setup.name} | all | | | {total:.0f} | |")

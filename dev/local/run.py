@@ -28,13 +28,11 @@ def application_commands(port: int, data: Path) -> Commands:
     pool = "--pool threads --concurrency 4 -n local@%h --without-gossip --without-mingle"
     # At its level "info" granian says when it replaces one of its processes.
     web = f"pipeline_backend.web --port {port} --workers-kill-timeout 10 --log-level info"
-    schedule = ["--pidfile=", "--schedule", str(data / "celerybeat-schedule")]
     return {
         # Prints MIGRATED between its two parts. One process, because another would need a second to import everything.
         "prepare": [sys.executable, "manage.py", "demo", "--migrate", "--facts", str(data / "demo.json")],
         # Web first, so that no request is accepted any more; the worker last, so that it gets all jobs.
         "web": [sys.executable, "-m", *web.split()],
-        "beat": [*celery, "beat", "--loglevel", "warning", *schedule],
         "worker": [*celery, "worker", "--loglevel", "info", *pool.split()],
     }
 

@@ -8,7 +8,7 @@ Constraints
   1. Nothing is lost if any process dies at any moment. Delivery is at least once; repeats are rare.
   2. A receiver that hangs does not delay the others.
   3. No transaction is open while we wait for the network.
-  4. It works without Redis and without beat. Messages only shorten the wait, and carry nothing but ids.
+  4. It works without Redis. Messages only shorten the wait, and carry nothing but ids.
   5. A retry sends the same bytes: a job refers to content that is stored once and not built again.
 
 The life of a job

@@ -1,6 +1,6 @@
 """Messages that tell workers of new work, so that it doesn't wait for the next poll.
 
-They only save time. A lost one costs a poll interval, of the dispatcher or of beat, which look for work by themselves.
+They only save time. A lost one costs a poll interval, of the dispatcher or of a periodic task, which look for work.
 """
 
 import logging

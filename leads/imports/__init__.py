@@ -18,7 +18,7 @@ Workers take turns (6). A message says only that some import waits; the database
 organization whose last turn is longest ago. After some seconds the turn ends with its batch, the worker sends the
 message again, and the next turn continues at the stored position. The rows of canceled and failed imports are deleted
 in turns, too. The messages have a queue of their own, and a process works on two imports at once, so that it has
-threads for other tasks. Beat sends the message, too, so that a lost one delays imports only.
+threads for other tasks. A periodic task looks, too, so that a lost one delays imports only.
 
 An app adds a kind of import with a subclass of `importers.Importer`, which it registers (`appointments.imports`).
 """

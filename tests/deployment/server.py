@@ -31,7 +31,7 @@ from tests.faults.stack import reserved_port
 
 SECONDS = 120  # for each wait: only a hang takes as long
 CODE = "/opt/pipeline-backend"
-UNITS = ["pipeline-web", "pipeline-worker", "pipeline-beat"]
+UNITS = ["pipeline-web", "pipeline-worker"]
 SCRIPTS = {
     "runuser": 'shift 3\nexec "$@"',  # runuser -u NAME -- COMMAND
     "logger": "cat",

@@ -111,7 +111,6 @@ def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path
         "proxy",
         "web",
         "worker",
-        "beat",
         "mail",
         "prometheus",
         "grafana",

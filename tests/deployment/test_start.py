@@ -38,8 +38,7 @@ class Image:
 
     def place(self, text: str) -> str:
         """Return the text with the image's absolute paths below our folder."""
-        text = re.sub(r"(?<![\w./])/(venv|static|app)\b", rf"{self.folder}/\1", text)
-        return text.replace("/tmp/celerybeat", f"{self.folder}/celerybeat")
+        return re.sub(r"(?<![\w./])/(venv|static|app)\b", rf"{self.folder}/\1", text)
 
     def environment(self, stage: int) -> dict[str, str]:
         """Return the variables that ENV sets in a stage, and nothing of the tests' own environment."""
@@ -180,14 +179,13 @@ def start_web(services: Services) -> None:
 
 @pytest.fixture
 def services(image: Image, transactional_db: None) -> Iterator[Services]:
-    """Run migrate, and start Redis, web, worker and beat until each is ready."""
+    """Run migrate, and start Redis, web and worker until each is ready."""
     with ExitStack() as stack:
         started = Services(image, stack)
         start_redis(started)
         image.run(started.services["migrate"]["command"], started.environment("migrate"))
-        for name in ("worker", "beat"):
-            command = [image.place(part) for part in started.services[name]["command"]]
-            started.start(name, command, started.environment(name))
+        command = [image.place(part) for part in started.services["worker"]["command"]]
+        started.start("worker", command, started.environment("worker"))
         start_web(started)
         yield started
 
@@ -211,9 +209,8 @@ def test_every_service_starts_with_its_own_command_and_becomes_healthy(image: Im
     assert worker_check[0] == "CMD"
     image.run(worker_check[1:], environment)
     assert "invitation" in created.stderr
-    # The worker sends the invitation; beat writes its schedule once it has started.
-    for name, pattern in {"worker": "mail/*", "beat": "celerybeat-schedule*"}.items():
-        running = services.running[name]
-        processes.wait_until(lambda: running.poll() is not None or any(image.folder.glob(pattern)), SECONDS)  # noqa: B023
-        assert running.poll() is None, services.log(name)
-        assert any(image.folder.glob(pattern)), services.log(name)
+    # The worker sends the invitation.
+    worker = services.running["worker"]
+    processes.wait_until(lambda: worker.poll() is not None or any(image.folder.glob("mail/*")), SECONDS)
+    assert worker.poll() is None, services.log("worker")
+    assert any(image.folder.glob("mail/*")), services.log("worker")

@@ -45,7 +45,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.run_block("cp Caddyfile")
         server.run_block("deploy/nginx.conf")
         server.start_unit("pipeline-worker", METRICS_ADDRESS=f"127.0.0.1:{reserved_port()}")
-        server.start_unit("pipeline-beat")
         # The proxy has to end slow bodies itself, and an address may fail twice.
         server.web_port = server.start_web("pipeline-web", **overriding(BODY_SECONDS=600, FAILED_KEYS_PER_MINUTE=2))
         yield server
@@ -138,9 +137,8 @@ def test_the_services_run_and_the_check_of_the_page_succeeds(server: Server) -> 
 
     assert '"data":[]' in output.replace(" ", "")
     assert "No problems found" in output
-    # The worker sends the invitation; beat writes its schedule once it has started.
+    # The worker sends the invitation.
     assert processes.wait_until(lambda: "owner@example.com" in server.mail.recipients(), SECONDS)
-    assert processes.wait_until(lambda: any(server.folder.glob("tmp/celerybeat-schedule*")), SECONDS)
     assert [name for name in UNITS if server.running[name].poll() is not None] == []
 
 

@@ -33,7 +33,7 @@ WEB = "pipeline_backend.web --host 127.0.0.1 --port {port} --workers {web_worker
 COMMANDS = {
     "web": WEB,
     "worker": f"celery -q -A pipeline_backend.celery {WORKER}",
-    "beat": "celery -A pipeline_backend.celery beat --loglevel warning --schedule {folder}/{name}.schedule --pidfile=",
+    "frequent_worker": "tests.faults.frequent_worker -q " + WORKER,
     # These kill themselves; their modules say when.
     "crashing_web": f"{WEB} --application tests.faults.crashing_web:server",
     "streaming_web": f"{WEB} --application tests.hostile.streaming_web:server",
@@ -108,7 +108,6 @@ class Stack:
             command = COMMANDS[name.split("-")[0]].format(
                 port=self.port_of(name),
                 web_workers=self.web_workers,
-                folder=self.data_folder(name),
                 name=name,
                 arguments=arguments,
             )
@@ -133,10 +132,6 @@ class Stack:
     def port_of(self, name: str) -> int:
         """Return the port of a web server."""
         return self.port
-
-    def data_folder(self, name: str) -> Path:
-        """Return the folder for what a process writes."""
-        return self.folder
 
     def checkout(self, name: str) -> Path:
         """Return the folder with the code that a process runs."""

@@ -17,7 +17,7 @@ from tests.faults.stack import Stack, wait_for
 from webhooks.models import Event
 
 DISCONNECTS = 20
-ROUNDS, ALL_PROCESSES = 2, ("web", "worker", "beat")
+ROUNDS, ALL_PROCESSES = 2, ("web", "worker")
 NO_ROWS = {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "events": [], "notifications": []}
 
 

@@ -71,7 +71,7 @@ def test_a_stream_of_bookings_survives_every_outage_of_redis(
 
 
 @pytest.mark.parametrize("stops_later", [True, False], ids=["stopped after the start", "never started"])
-def test_with_redis_permanently_unavailable_and_no_beat_every_event_arrives(
+def test_with_redis_permanently_unavailable_every_event_arrives(
     stack: Stack, organization: Organization, key: str, inbox: FastReceiver, stops_later: bool
 ) -> None:
     make_endpoint(organization, inbox.url("ok"))

@@ -25,14 +25,14 @@ def stop_order(run: Run) -> list[str]:
     return [line.split()[0] for line in run.log.splitlines() if line.endswith("| stopping")]
 
 
-def test_ctrl_c_stops_web_beat_worker_and_servers_and_leaves_no_process_behind(start_run: StartRun) -> None:
+def test_ctrl_c_stops_web_worker_and_servers_and_leaves_no_process_behind(start_run: StartRun) -> None:
     run = start_run(stubs={**STUBS, "worker": "has a child"}, own_servers=True).wait_until_up()
-    assert eventually(lambda: run.log.count("| works") == 2)
+    assert eventually(lambda: run.log.count("| works") == 1)
 
     code = run.send(signal.SIGINT)
 
     assert (code, run.survivors()) == (0, [])
-    assert stop_order(run) == ["web", "beat", "worker"]
+    assert stop_order(run) == ["web", "worker"]
     assert "Traceback" not in run.log
 
 
@@ -52,11 +52,11 @@ def test_other_termination_signals_stop_everything_as_well(start_run: StartRun, 
     assert (code, run.survivors()) == (0, [])
 
 
-@pytest.mark.parametrize("name", ["web", "beat", "worker"])
+@pytest.mark.parametrize("name", ["web", "worker"])
 def test_a_killed_process_is_restarted_and_the_others_keep_running(start_run: StartRun, name: str) -> None:
     run = start_run().wait_until_up()
     assert eventually(lambda: run.pids().keys() == STUBS.keys())
-    assert eventually(lambda: run.log.count("| works") == 2)
+    assert eventually(lambda: run.log.count("| works") == 1)
     before = run.pids()
 
     os.kill(before[name], signal.SIGKILL)
@@ -67,11 +67,11 @@ def test_a_killed_process_is_restarted_and_the_others_keep_running(start_run: St
     assert {other: pid for other, pid in after.items() if other != name} == {
         other: pid for other, pid in before.items() if other != name
     }
-    assert eventually(lambda: is_ready(run.port) and run.log.count("| works") == 2 + (name != "web"))
+    assert eventually(lambda: is_ready(run.port) and run.log.count("| works") == 1 + (name != "web"))
     restarted = psutil.Process(after[name])
     assert run.send(signal.SIGINT) == 0
     assert not processes.is_alive(restarted)
-    assert stop_order(run) == ["web", "beat", "worker"]
+    assert stop_order(run) == ["web", "worker"]
 
 
 def test_what_a_killed_process_has_started_is_stopped_before_its_restart(start_run: StartRun) -> None:
@@ -117,7 +117,7 @@ def test_the_output_of_a_failed_migration_is_shown(start_run: StartRun) -> None:
 
 
 def test_a_process_that_ignores_sigterm_is_killed(start_run: StartRun) -> None:
-    run = start_run(stubs={**STUBS, "beat": "ignores SIGTERM"}).wait_until_up()
+    run = start_run(stubs={**STUBS, "worker": "ignores SIGTERM"}).wait_until_up()
 
     code = run.send(signal.SIGTERM)
 
@@ -137,7 +137,7 @@ def test_secrets_are_generated_once_and_readable_by_the_owner_only(start_run: St
 
 
 def test_processes_of_a_killed_run_are_stopped_by_the_next_run(start_run: StartRun) -> None:
-    stubs = {"web": "serves", "worker": "ignores SIGTERM", "beat": "has a child"}
+    stubs = {"web": "serves", "worker": "ignores SIGTERM", "another": "has a child"}
     killed = start_run(stubs=stubs, own_servers=True).wait_until_up()
     killed.send(signal.SIGKILL)
 

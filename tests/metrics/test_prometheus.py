@@ -273,7 +273,7 @@ def test_promtool_accepts_the_rules_and_each_alert_fires_when_it_should() -> Non
     assert fired == silent == {rule["alert"] for rule in alert_rules()}
 
 
-def test_dashboard_and_alerts_name_only_tasks_that_beat_starts() -> None:
+def test_dashboard_and_alerts_name_only_periodic_tasks() -> None:
     asked = " ".join([expression for _, expression in dashboard_queries()] + [rule["expr"] for rule in alert_rules()])
 
     assert set(re.findall(r'task="([^"]+)"', asked)) == {TASK}

@@ -45,10 +45,6 @@ class Machines(Stack):
                 (self.folder_of(name) / folder).mkdir()
         return app
 
-    def data_folder(self, name: str) -> Path:
-        """Return the machine's own folder for temporary files."""
-        return self.folder_of(name) / "tmp"
-
     def environment(self, name: str) -> dict[str, str]:
         """Return the machine's environment: the settings that all have, and nothing of the tests' own."""
         folder = self.folder_of(name)

@@ -1,4 +1,4 @@
-"""Two web servers, three workers and two beats on separate machines: nothing is lost when machines fail.
+"""Two web servers and three workers on separate machines: nothing is lost when machines fail.
 
 What they share is the settings, PostgreSQL and Redis.
 """
@@ -32,7 +32,7 @@ from tests.soak.clients import LoadClient
 from tests.soak.report import find_failures
 from tests.soak.soak import SoakResult, create_organizations, merge_traffic
 
-WEBS, WORKERS, BEATS = ["web-1", "web-2"], ["worker-1", "worker-2", "worker-3"], ["beat-1", "beat-2"]
+WEBS, WORKERS = ["web-1", "web-2"], ["worker-1", "worker-2", "worker-3"]
 CLIENTS = 8
 WRITES = 40  # accepted before the next machine fails
 LIMIT, MIN_REMAINING = 10, 4  # requests a minute, and those of them that have to be counted without a break
@@ -57,7 +57,7 @@ def test_nothing_is_lost_when_one_of_two_web_servers_and_two_of_three_workers_en
         machines.settings |= {"RATE_LIMIT_PER_MINUTE": "1000000", "EMAIL_URL": f"smtp://127.0.0.1:{mail_server.port}"}
         # Receivers that take a while, so that workers are always sending when they are killed.
         keys = create_organizations(inbox, receiver="slow")
-        machines.start(*WEBS, *WORKERS, *BEATS)
+        machines.start(*WEBS, *WORKERS)
         machines.wait_until_ready(*WEBS, *WORKERS)
         ports = [machines.ports[name] for name in WEBS]
         clients = [LoadClient(number, ports, keys[number % len(keys)]) for number in range(CLIENTS)]

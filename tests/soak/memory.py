@@ -64,7 +64,7 @@ def sample_memory(stack: Stack, warm_up: float, stop: threading.Event) -> dict[s
     stop.wait(warm_up)
     # On a slow machine the web server may still be starting after it was killed.
     wait_until(lambda: stop.is_set() or ("web" in stack.processes and len(web_processes(stack)) == stack.web_workers))
-    processes = {name: psutil.Process(stack.processes[name].pid) for name in ("web", "worker-1", "beat")}
+    processes = {name: psutil.Process(stack.processes[name].pid) for name in ("web", "worker-1")}
     # The fault injector kills the newer web processes only.
     processes["web process"] = web_processes(stack)[0]
     memory = {name: MemorySamples(process) for name, process in processes.items()}

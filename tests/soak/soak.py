@@ -44,7 +44,7 @@ def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult
     stack.overrides |= OVERRIDES
     stack.web_workers = 2
     keys = create_organizations(inbox)
-    stack.start("web", "worker-1", "worker-2", "beat")
+    stack.start("web", "worker-1", "worker-2")
     clients = [LoadClient(number, [stack.port], keys[number % ORGANIZATION_COUNT]) for number in range(CLIENT_COUNT)]
     staff = [StaffMember(number, row, stack.celery) for number, row in enumerate(Organization.objects.order_by("name"))]
     started, warm_up = time.monotonic(), WARM_UP * seconds

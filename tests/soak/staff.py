@@ -136,7 +136,7 @@ class StaffMember:
 
     def notify_worker(self, file_import: Import) -> None:
         """Send the task's message to the broker that is being tested; this process publishes to another one."""
-        with contextlib.suppress(OperationalError):  # without the broker, beat's task finds the import
+        with contextlib.suppress(OperationalError):  # without the broker, a periodic task finds the import
             self.broker.send_task(TASK, retry=False)
 
 
