@@ -8,6 +8,7 @@ It measures twice: with PostgreSQL's default settings and two web processes, and
 
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import time
@@ -88,6 +89,11 @@ def usage(process: psutil.Process, database_port: int) -> Usage:
     return Usage(sum(each.uss for each in memory) / 2**20, sum(each.pss for each in memory) / 2**20, len(connected))
 
 
+def is_listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def measure(setup: Setup, folder: Path, stack: ExitStack) -> Iterator[tuple[str, Usage, Usage]]:
     """Start everything, and yield for each process its name and its usage after the warm-up and after the load."""
     redis, postgres = Redis(folder / "redis", ephemeral=True), Postgres(folder / "postgres", ephemeral=True)
@@ -118,7 +124,7 @@ def measure(setup: Setup, folder: Path, stack: ExitStack) -> Iterator[tuple[str,
         addresses = {"SITE_ADDRESS": f"http://127.0.0.1:{port}", "WEB_ADDRESS": f"127.0.0.1:{web.port}"}
         command = [caddy, "run", "--config", str(ROOT / "Caddyfile"), "--adapter", "caddyfile"]
         started["Caddy"] = start(stack, command, {**addresses, "HOME": str(folder)}, folder / "caddy.log")
-        time.sleep(3)
+        processes.wait_until(lambda: is_listening(port), 60)
 
     database_port = int(url_port(database.url))
     send_load(database, web.port, port, cookie, share=0.02)
