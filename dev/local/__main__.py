@@ -1,4 +1,4 @@
-"""Usage: python -m dev.local run | test [arguments of pytest] | with-servers <command> | clean."""
+"""Usage: [PORT=8000] python -m dev.local run | test [arguments of pytest] | with-servers <command> | clean."""
 
 import sys
 from pathlib import Path

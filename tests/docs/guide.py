@@ -77,10 +77,12 @@ class Examples:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def get(self, path: str) -> dict[str, Any]:
+    def get(self, path: str, method: str = "GET") -> dict[str, Any]:
         """Return the response of the API."""
         request = urllib.request.Request(
-            f"{self.instance.url}/api/external/{path}", headers={"x-api-key": self.instance.demo["api_key"]}
+            f"{self.instance.url}/api/external/{path}",
+            headers={"x-api-key": self.instance.key},
+            method=method,
         )
         with urllib.request.urlopen(request, timeout=SECONDS) as response:
             return dict(json.load(response))
@@ -89,6 +91,34 @@ class Examples:
         """Return the time of the only appointment with the reference, and the role of its outcome."""
         [row] = self.get(f"appointments?external_reference={self.reference}")["data"]
         return row["schedule_time"], row["outcome"]["role"]
+
+    def ids(self) -> dict[str, str]:
+        """Return the variables that the commands below "After the call" take, from its first responses."""
+        [row] = self.get(f"appointments?external_reference={self.reference}")["data"]
+        statuses = self.get("statuses")["data"]
+        status = next(row for row in statuses if row["role"] == "FOLLOW_UP" and row["type"] != "APPOINTMENT")
+        return {"APPOINTMENT_ID": row["id"], "LEAD_ID": row["lead"]["id"], "STATUS_ID": status["id"]}
+
+    def notes(self) -> list[str]:
+        return [note["note"] for note in self.get(f"appointments/{self.ids()['APPOINTMENT_ID']}/notes")["data"]]
+
+    def lead_role(self) -> str:
+        """Return the role of the lead's status."""
+        return str(self.get(f"leads/{self.ids()['LEAD_ID']}")["data"]["status"]["role"])
+
+    def stored(self, reference: str) -> tuple[int, int]:
+        """Return how many opt-ins and appointments have the reference."""
+        opt_ins, appointments = (
+            self.get(f"{name}?external_reference={reference}")["pagination"]["total"]
+            for name in ("opt-ins", "appointments")
+        )
+        return opt_ins, appointments
+
+    def send_test_event(self) -> None:
+        """Send a test event to the receiver that the examples have subscribed."""
+        url = f"http://127.0.0.1:{self.port}/{self.language}"
+        [endpoint] = self.get(f"webhook-endpoints?url={url}")["data"]
+        self.get(f"webhook-endpoints/{endpoint['id']}/test", method="POST")
 
     def copy(self) -> str:
         """Return the copy that the examples have kept, if any; it has to have the newest appointments."""

@@ -27,6 +27,7 @@ from dev.local import processes
 from tests.docs import guide
 from tests.docs.instance import SECONDS, Instance
 from tests.docs.pages import PAGES, ROOT, Block, blocks, read_blocks, split_commands
+from tests.faults.stack import reserved_port
 from tests.integrations import vendors
 
 NOT_RUN_LANGUAGES = {
@@ -163,9 +164,9 @@ def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Inst
     position = examples.get("events?after=latest")["last_event_id"]
     (tmp_path / "last_event_id").write_text(position)
 
-    def run(heading: str) -> str:
+    def run(heading: str, **variables: str) -> str:
         tasks.discard(heading)
-        return examples.run(heading, LAST_EVENT_ID=position)
+        return examples.run(heading, LAST_EVENT_ID=position, **variables)
 
     for heading in ("Before you start", "Catch up after an outage", "Mirror everything"):
         run(heading)
@@ -179,11 +180,18 @@ def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Inst
             for signature in ({}, *({"webhook-signature": text} for text in ("v1,", "x", f"v1,{'é' * 44}"))):
                 assert post_event(examples.port, forged | signature) == 401
             assert processes.wait_until(lambda: "appointment.created" in log.read_text(), SECONDS), log.read_text()
+            examples.send_test_event()
+            assert processes.wait_until(lambda: "webhook.test" in log.read_text(), SECONDS), log.read_text()
         else:
             assert '"secret":"whsec_' in subscribed
     for _ in range(2):
         run("Move a booking")
         assert examples.booking() == ("2027-03-02T16:30:00.000Z", "APPOINTMENT_BOOKED")
+    for _ in range(2):
+        run("After the call", **examples.ids())
+        assert examples.booking() == ("2027-03-02T16:30:00.000Z", "NO_SHOW")
+        assert examples.notes() == ["Waited for ten minutes"]
+        assert examples.lead_role() == "FOLLOW_UP"
     run("Cancel a booking")
     assert examples.booking() == ("2027-03-02T16:30:00.000Z", "CANCELED")
     assert f"{language}@example.com" in run("Look up a caller")
@@ -210,17 +218,45 @@ def post_event(port: int, headers: dict[str, str], body: bytes = b'{"id": "1", "
 
 if guide.NODE:
 
-    def test_a_form_that_is_sent_twice_is_one_opt_in(instance: Instance, tmp_path: Path):
+    @pytest.mark.parametrize("path", ["", "book?utm_source=x"])
+    def test_a_form_that_is_sent_twice_is_one_opt_in_or_booking(instance: Instance, tmp_path: Path, path: str):
         examples = guide.Examples(instance, "js", tmp_path)
         examples.run("Before you start")
 
         with examples.relay() as url:
-            reference = re.search(r'name="reference" value="(.+?)"', read(url))[1]
-            form = {"reference": reference, "first_name": "Grace", "email": "form@example.com"}
-            answers = [read(url, urllib.parse.urlencode(form).encode()) for _ in range(2)]
+            form = fill_in(read(url + path))
+            answers = [send_form(url + path, form) for _ in range(2)]
+            forged = send_form(url + path, form | {"reference": "../submissions"})
+            refused = send_form(url + path, fill_in(read(url + path)) | {"email": "?"})
 
         assert answers == ["Thank you."] * 2
-        assert examples.get(f"opt-ins?external_reference={reference}")["pagination"]["total"] == 1
+        assert forged == "This did not work."
+        assert refused.startswith("Please go back")
+        assert examples.stored(form["reference"]) == {"": (1, 0), "book?utm_source=x": (0, 1)}[path]
+        assert not list((tmp_path / "submissions").glob(form["reference"]))
+
+    def test_a_form_sent_while_the_service_is_down_is_kept(instance: Instance, tmp_path: Path):
+        examples = guide.Examples(instance, "js", tmp_path)
+        examples.run("Before you start")
+        program = tmp_path / "pipeline.mjs"
+        program.write_text(program.read_text().replace(instance.url, f"http://127.0.0.1:{reserved_port()}"))
+
+        with examples.relay() as url:
+            form = fill_in(read(f"{url}book"))
+            answer = send_form(f"{url}book", form)
+
+        assert answer == "Thank you."
+        path, fields = json.loads((tmp_path / "submissions" / form["reference"]).read_text())
+        assert (path, fields["schedule_time"]) == ("/api/external/appointments", form["utc"])
+
+    def fill_in(page: str) -> dict[str, str]:
+        reference = re.search(r'name="reference" value="(.+?)"', page)
+        assert reference
+        form = {"reference": reference[1], "first_name": "Grace", "email": "form@example.com"}
+        return form | ({"utc": "2027-04-01T15:00:00.000Z"} if 'name="utc"' in page else {})
+
+    def send_form(url: str, form: dict[str, str]) -> str:
+        return read(url, urllib.parse.urlencode(form).encode())
 
 
 def test_a_relay_from_the_service_stores_a_booking(instance: Instance, tmp_path: Path):
