@@ -1,13 +1,14 @@
 """Lists and details against plain DRF, and the statuses against a view that only returns bytes."""
 
 import json
+import statistics
 import urllib.request
 from collections.abc import Iterator
 from itertools import cycle, repeat
 
 from benchmarks.environment import BASELINE_APP, PRODUCT_APP, Database, Environment, WebServer
 from benchmarks.load_generator import SUCCESS, get_request, run_load
-from benchmarks.measurement import Comparison, Measurement, Scale, Target, at_least, compare
+from benchmarks.measurement import Comparison, Measurement, Samples, Scale, Target, at_least, at_most, compare
 
 CONNECTIONS = 8
 WARM_UP = 24  # requests per connection; after ten, each connection has prepared and planned its statements for good
@@ -18,13 +19,14 @@ STATUSES_PATH = "/api/external/statuses"
 
 
 def run(environment: Environment, small: Database, large: Database, scale: Scale) -> Iterator[Comparison]:
-    """Yield the comparisons of lists at both sizes, of details, and of the statuses."""
+    """Yield the comparisons of lists at both sizes, of details, of the statuses, and of a new process."""
     large_target = at_least(30 if scale.appointments >= MILLION else 10)
     yield compare_list(environment, small, scale, "list of 10, 1,000 rows", 10, at_least(10))
     yield compare_list(environment, small, scale, "list of 100, 1,000 rows", 100, at_least(10))
     yield compare_list(environment, large, scale, f"list of 10, {scale.appointments:,} rows", 10, large_target)
     yield compare_detail(environment, small, scale)
     yield compare_statuses(environment, small, scale)
+    yield compare_first_lists(environment, small, scale)
 
 
 def throughput(
@@ -94,6 +96,24 @@ def compare_statuses(environment: Environment, database: Database, scale: Scale)
     baseline = throughput(baseline_server, repeat(get_request(f"/hello/{size}", key)), scale)
     product = throughput(server, repeat(get_request(STATUSES_PATH, key)), scale)
     return compare("statuses", "/s", product, "hello", baseline, at_least(0.2), scale)
+
+
+def compare_first_lists(environment: Environment, database: Database, scale: Scale) -> Comparison:
+    """Compare the median of a new process's first five lists with that of its 480th to 520th, in each round anew.
+
+    It is one worker process, so that all requests are its own, and each has a connection of its own, as after a pause.
+    """
+    requests = repeat(get_request(f"{LIST_PATH}?limit=10", database.dataset.api_key))
+    first: list[float] = []
+    later: list[float] = []
+    for _ in range(scale.rounds):
+        server = environment.start_web_server(PRODUCT_APP, database, workers=1)
+        loads = [run_load(server.port, requests, connections=1, count=1) for _ in range(520)]
+        environment.stop(server)
+        times = [load.response_seconds[0] * 1000 for load in loads]
+        first.append(statistics.median(times[:5]))
+        later.append(statistics.median(times[480:]))
+    return Comparison("1st to 5th list", "ms", Samples(first), "480th to 520th", Samples(later), at_most(1.5))
 
 
 def check_same_response(environment: Environment, database: Database, path: str) -> None:

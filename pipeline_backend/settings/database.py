@@ -26,8 +26,9 @@ SESSION_SETTINGS = {
 }
 _database: dict[str, Any] = {"OPTIONS": {}} | env.db_url_config(DATABASE_URL, engine="django.db.backends.postgresql")
 _database |= {
-    # Seconds. Long enough that few requests connect, short enough that a failover or a new password takes effect.
-    "CONN_MAX_AGE": 300,
+    # Seconds. Few requests connect, and a connection that has prepared its statements serves as long as it can. One
+    # that a failover leaves on a server that is read-only is closed by its first error.
+    "CONN_MAX_AGE": 3600,
     "CONN_HEALTH_CHECKS": True,
     "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER == "transaction",
 }

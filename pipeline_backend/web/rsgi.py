@@ -8,7 +8,7 @@ import asyncio
 import io
 import logging
 from collections.abc import Callable, Iterable
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
@@ -25,9 +25,11 @@ from pipeline_backend.web.credentials import KnownCredentials, PageCounter
 from pipeline_backend.web.metrics import count_refusal
 from pipeline_backend.web.request_bodies import BodyMemory, body_limit, body_of, should_read_body, takes_body
 from pipeline_backend.web.requests import Refusal, Request
+from pipeline_backend.web.warm_up import warm_up
 
 logger = logging.getLogger(__name__)
 
+WARM_UP_SECONDS = 5  # for which a new process waits with its first request
 # The second argument is WSGI's start_response; none of our responses uses the `write` function that it should return.
 Application = Callable[[WSGIEnvironment, Any], Iterable[bytes]]
 
@@ -35,8 +37,9 @@ Application = Callable[[WSGIEnvironment, Any], Iterable[bytes]]
 class RsgiApplication:
     """Runs a WSGI application in a few threads per worker process; `turns` decides which request is next."""
 
-    def __init__(self, wsgi_application: Application) -> None:
+    def __init__(self, wsgi_application: Application, warm_up: Callable[[], None] = lambda: None) -> None:
         self.wsgi_application = wsgi_application
+        self.warm_up = warm_up
         self.response_files = responses.ResponseFiles()
         self.turns = turns.Turns[Request](settings.WEB_THREADS, self.give_up)
         # Used in the event loop only, so they need no lock.
@@ -45,11 +48,15 @@ class RsgiApplication:
         self.anonymous_pages = PageCounter()
 
     def __rsgi_init__(self, _loop: asyncio.AbstractEventLoop) -> None:
-        """Start the threads. Granian calls this once in each worker process."""
+        """Start the threads, and warm up one of them. Granian calls this once in each process, before its requests."""
         takes_body("POST", "/")  # imports the URL configuration, which would stop the event loop later
         # Not a ThreadPoolExecutor: its futures would double the cost of this adapter.
-        for number in range(settings.WEB_THREADS):
+        for number in range(1, settings.WEB_THREADS):
             Thread(target=self._worker, name=f"web-{number}", daemon=True).start()
+        # The thread that was last in use gets the next request, so this one gets the first.
+        is_warm = Event()
+        Thread(target=self._warm_worker, args=(is_warm,), name="web-0", daemon=True).start()
+        is_warm.wait(WARM_UP_SECONDS)
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         request = Request(scope, protocol)
@@ -128,6 +135,11 @@ class RsgiApplication:
             turn = self.credentials.find(request.credential, request.environ, request.client, is_page=True)
             self.anonymous_pages.add(turn.client)
 
+    def _warm_worker(self, is_warm: Event) -> None:
+        self.warm_up()
+        is_warm.set()
+        self._worker()
+
     def _worker(self) -> None:
         while True:
             request = self.turns.get()
@@ -154,4 +166,4 @@ class RsgiApplication:
             getattr(chunks, "close", tuple)()
 
 
-server = RsgiApplication(application)
+server = RsgiApplication(application, warm_up)

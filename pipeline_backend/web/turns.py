@@ -112,14 +112,22 @@ class Turns(Generic[Item]):
         self.half = max(1, threads // 2)
         self.give_up = give_up
         self.lock = Lock()
-        self.ready: SimpleQueue[Item] = SimpleQueue()
+        # Items without a thread; or threads without an item, the one that was last in use at the end. It is the next:
+        # its database connection has prepared its statements.
+        self.ready: deque[Item] = deque()
+        self.idle: list[SimpleQueue[Item]] = []
         # By kind (None is for all that are no pages) and group, in the order of the groups' turns.
         self.requests: dict[Sender | None, dict[str, Requests[Item]]] = {kind: {} for kind in (None, *Sender)}
         self.pages_in_flight = dict.fromkeys(Sender, 0)
         self.senders = deque(Sender)  # in the order of their turns
 
     def get(self) -> Item:
-        return self.ready.get()
+        with self.lock:
+            if self.ready:
+                return self.ready.popleft()
+            own: SimpleQueue[Item] = SimpleQueue()
+            self.idle.append(own)
+        return own.get()
 
     def put(self, turn: Turn, item: Item) -> Refusal | None:
         with self.lock:
@@ -190,7 +198,10 @@ class Turns(Generic[Item]):
         requests = self.requests[kind].pop(group)
         self.requests[kind][group] = requests  # at the end
         client, item = requests.get()
-        self.ready.put(item)
+        if self.idle:
+            self.idle.pop().put(item)
+        else:
+            self.ready.append(item)
         requests.in_flight += 1
         if kind:
             requests.busy.add(client)

@@ -50,7 +50,7 @@ class Server:
 
     def started(self) -> list[Turn]:
         """Return the requests that were given to threads since the last call."""
-        return [self.turns.get() for _ in range(self.turns.ready.qsize())]
+        return [self.turns.get() for _ in range(len(self.turns.ready))]
 
     def finish(self, turns: Iterable[Turn]) -> list[Turn]:
         """Finish the requests one after the other, and return those that start."""
