@@ -20,6 +20,7 @@ from organizations.models import Invitation, User
 class NewAccountForm(NewPasswordForm):
     first_name = forms.CharField(max_length=255)
     last_name = forms.CharField(max_length=255, required=False)
+    browser_zone = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)  # browser_zone.js sets it
     field_order = ("first_name", "last_name", "new_password1", "new_password2")
 
 
@@ -58,7 +59,11 @@ def show_invitation(request: HttpRequest, token: str, invitation: Invitation, ac
         try:
             # A session of an account whose address was not verified ends now: its password changes.
             member = invitations.accept(
-                token=token, signed_in_user=user, password=data.get("new_password1", ""), **names
+                token=token,
+                signed_in_user=user,
+                password=data.get("new_password1", ""),
+                time_zone=data.get("browser_zone", ""),
+                **names,
             )
             messages.success(request, f"You are now a member of {member.organization}.")
             return HttpResponseRedirect(reverse("admin:index"))

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from accounts.time_zone import known_zone
 from foundation.api.emails import parse_email
 from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.timestamps import now
@@ -207,8 +208,12 @@ def has_open_invitation(user: User) -> bool:
 
 
 @transaction.atomic
-def accept(*, token: str, signed_in_user: User | None, password: str = "", **names: str) -> Membership:
+def accept(
+    *, token: str, signed_in_user: User | None, password: str = "", time_zone: str = "", **names: str
+) -> Membership:
     """Make the person with the invited address a member. Their address is verified from now on.
+
+    A new account gets this time zone, or the organization's if it is unknown.
 
     An account that `needs_sign_in` must be the signed-in one. Any other gets password and names, which ends its
     sessions; without an account, one is created. Locks invitation and account. Raises InvitationClosed, SignInRequired.
@@ -220,7 +225,7 @@ def accept(*, token: str, signed_in_user: User | None, password: str = "", **nam
     if account is None or not needs_sign_in(account, invitation):
         if not password:
             raise SignInRequired
-        names = {**names, "time_zone": invitation.organization.time_zone}
+        names["time_zone"] = known_zone(time_zone) or invitation.organization.time_zone
         account = prove_address(account, invitation.email, password, names)
     elif account != signed_in_user:
         raise SignInRequired

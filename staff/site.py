@@ -17,6 +17,7 @@ from unfold.sites import UnfoldAdminSite
 from accounts.new_password import OwnPasswordChangeView
 from accounts.sessions import sessions_page, token_view
 from accounts.sign_in import SignInView
+from accounts.time_zone import use_browser_zone
 from accounts.two_factor_views import require_two_factor, second_factor_page, two_factor_page
 from foundation.db.retry import is_serialization_failure
 from organizations.isolation import bypass_rls
@@ -91,6 +92,7 @@ class PipelineAdminSite(UnfoldAdminSite):
             path("reports/report.csv", reports, {"is_csv": True}, name="reports_csv"),
             path("account/sessions/", self.admin_view(sessions_page), name="sessions"),
             path("account/token/", self.admin_view(token_view), name="token"),
+            path("account/time-zone/", self.admin_view(use_browser_zone), name="time_zone"),
             path("account/two-factor/", self.admin_view(two_factor_page), name="two_factor"),
             path("second-factor/", second_factor_page, name="second_factor"),
             *urls,

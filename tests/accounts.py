@@ -43,12 +43,11 @@ def invite_and_read_link(client: Client, organization: Organization, email: str,
     return links_mailed_to(email)[-1]
 
 
-def accept(client: Client, link: str, password: str = PASSWORD) -> Any:
+def accept(client: Client, link: str, password: str = PASSWORD, **fields: str) -> Any:
     """Open the link and accept, with a name and a password for those who are asked for them."""
     client.get(link)
-    return client.post(
-        link, {"first_name": "Nina", "last_name": "New", "new_password1": password, "new_password2": password}
-    )
+    names = {"first_name": "Nina", "last_name": "New"}
+    return client.post(link, {**names, "new_password1": password, "new_password2": password, **fields})
 
 
 def sign_in(email: str, password: str = PASSWORD, client: Client | None = None) -> Client:

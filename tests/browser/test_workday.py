@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.chromium import Members
+from tests.browser.chromium import IDLE, Members
 from tests.browser.site import Site
 
 CHANGING = re.compile("^(Book|Note|Reschedule|Won|No-show|Cancel the appointment)$")
@@ -60,6 +60,23 @@ def test_a_closer_books_a_free_time_of_the_calendar(members: Members, site: Site
     )
     ((time, host),) = site.select(query)
     assert (time, str(host)) == (datetime.fromisoformat(address["schedule_time"][0]), address["host"][0])
+
+
+def test_a_browser_in_another_zone_offers_it_once(members: Members):
+    with members.page("VIEWER") as page:
+        page.goto(APPOINTMENTS)
+        offer = page.get_by_text("this browser is in Eastern Time")
+        expect(offer).to_be_visible()
+        page.get_by_role("button", name="show times in it").click()
+        expect(page.get_by_title("Change your time zone")).to_have_text(re.compile(r"^New York time \(GMT-[45]\)$"))
+        assert page.url.endswith(APPOINTMENTS)
+        expect(offer).to_be_hidden()
+    with members.page("MANAGER") as page:
+        page.goto(LEADS)
+        page.get_by_role("button", name="no, thanks").click()
+        page.reload()
+        page.evaluate(IDLE)
+        expect(page.get_by_text("this browser is in")).to_be_hidden()
 
 
 def test_a_setter_moves_a_card_by_menu_and_by_drag(members: Members):

@@ -9,19 +9,21 @@ from django.contrib.admin import ModelAdmin
 from django.contrib.staticfiles import finders
 from django.test import Client
 
+from accounts.time_zone import describe_zone
 from appointments.models import Appointment, CallAnalysis
 from foundation.db.timestamps import now, zone_names
 from leads.models import Lead, PossibleDuplicate
 from leads.services import add_lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization, User
+from tests.accounts import accept, invite_and_read_link
 from tests.factories import make_member, set_columns
 from tests.staff.forms import form_data
 from tests.staff.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client, shown_messages
 from tests.staff.sample_data import create_sample_data
 from webhooks.models import Attempt, Endpoint
 
-ZONE = "Australia/Lord_Howe"  # +11:00 in summer
+ZONE, SHOWN = "Australia/Lord_Howe", "Lord Howe time (GMT+1"  # +11:00 in summer, +10:30 in winter
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def test_every_page_names_the_time_zone_once(model_admin: ModelAdmin, member: Cl
 
     pages = {url: text_of(member.get(url, follow=True).content.decode()) for url in urls}
 
-    assert {url: page.count(ZONE) for url, page in pages.items()} == dict.fromkeys(urls, 1)
+    assert {url: page.count(SHOWN) for url, page in pages.items()} == dict.fromkeys(urls, 1)
     assert [url for url, page in pages.items() if "UTC" in page] == []
 
 
@@ -64,14 +66,14 @@ def test_the_comparison_of_two_leads_names_the_time_zone_once(member: Client, ap
 
     page = text_of(member.get(f"{admin_url(Lead, 'merge', appointment.lead_id)}?with={other.pk}").content.decode())
 
-    assert (page.count(ZONE), "UTC" in page) == (1, False)
+    assert (page.count(SHOWN), "UTC" in page) == (1, False)
 
 
 @pytest.mark.parametrize("url", ["/admin/", "/admin/account/sessions/"])
 def test_pages_of_the_site_name_the_time_zone_once(url: str, member: Client, appointment: Appointment):
     page = text_of(member.get(url).content.decode())
 
-    assert (page.count(ZONE), "UTC" in page) == (1, False)
+    assert (page.count(SHOWN), "UTC" in page) == (1, False)
 
 
 def test_the_heading_of_an_appointment_shows_the_time_of_its_field(member: Client, appointment: Appointment):
@@ -146,3 +148,54 @@ def test_the_names_of_the_time_zones_are_read_once_in_a_process(member: Client, 
 
     assert [page.count('value="Europe/Berlin"') for page in pages] == [1, 1]
     assert zone_names.cache_info().misses == 1
+
+
+def use_zone(member: Client, zone: str, page: str = "/admin/leads/lead/?q=x") -> tuple[str, list[str]]:
+    """Send what the page's offer sends; return where it leads, and the messages."""
+    response = member.post("/admin/account/time-zone/", {"time_zone": zone, "page": page})
+    return response.headers["Location"], shown_messages(response)
+
+
+def test_the_time_zone_of_the_browser_is_taken_over_and_the_page_is_shown_again(member: Client):
+    answer = use_zone(member, "Asia/Kolkata")
+
+    assert answer == ("/admin/leads/lead/?q=x", ["Times are in Kolkata time (GMT+5:30) now."])
+    assert "Times are in Kolkata time (GMT+5:30)" in " ".join(text_of(member.get("/admin/").content.decode()).split())
+
+
+@pytest.mark.parametrize("zone", ["", "Europe/Nowhere", "../../etc/passwd", "x" * 5000])
+def test_an_unknown_time_zone_changes_nothing(zone: str, member: Client):
+    assert use_zone(member, zone)[1] == ["This time zone is not known here. Choose one in your account."]
+    assert User.objects.get(email="isla@acme.example").time_zone == ZONE
+
+
+@pytest.mark.parametrize("page", ["https://evil.example/", "//evil.example", "javascript:alert(1)", ""])
+def test_taking_over_a_time_zone_leads_to_no_other_site(page: str, member: Client):
+    assert use_zone(member, "Asia/Kolkata", page)[0] == "/admin/"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("UTC", "UTC"),
+        ("Etc/UTC", "UTC"),
+        ("Etc/GMT+5", "GMT-5"),
+        ("America/St_Johns", "St Johns time (GMT-3:30)"),
+        ("America/Argentina/Buenos_Aires", "Buenos Aires time (GMT-3)"),
+        ("Europe/Nowhere", "Nowhere time (GMT+0)"),
+    ],
+)
+def test_a_time_zone_is_called_by_its_city_and_offset(name: str, text: str):
+    assert describe_zone(name, datetime(2027, 1, 5, tzinfo=UTC)) == text
+
+
+@pytest.mark.parametrize(("sent", "zone"), [("Asia/Calcutta", "Asia/Kolkata"), ("Europe/Nowhere", "Europe/Rome")])
+def test_a_new_account_gets_the_time_zone_of_the_browser(
+    sent: str, zone: str, owner: Client, organization: Organization, client: Client
+):
+    Organization.objects.filter(pk=organization.pk).update(time_zone="Europe/Rome")
+    link = invite_and_read_link(owner, organization, "new@acme.example")
+
+    accept(client, link, browser_zone=sent)
+
+    assert User.objects.get(email="new@acme.example").time_zone == zone

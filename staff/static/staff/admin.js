@@ -53,6 +53,31 @@ async function sendIfSignedIn(form, submitter, url) {
   form.requestSubmit(submitter);
 }
 
+// Asks once in this browser whether to show times in its time zone, if its clock differs from the page's.
+document.addEventListener("DOMContentLoaded", () => {
+  const form = document.getElementById("browser-zone");
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (!form || !zone) return;
+  const answered = `zone ${form.dataset.zone} ${zone}`;
+  const clock = (timeZone) => [0, 6].map((month) => new Date(2027, month).toLocaleString("en", { timeZone })).join();
+  try {
+    if (localStorage.getItem(answered) || clock(zone) === clock(form.dataset.zone)) return;
+  } catch {
+    return; // one of the zones is unknown to the browser
+  }
+  form.elements.time_zone.value = zone;
+  const parts = new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "longGeneric" }).formatToParts();
+  form.querySelector("strong").textContent = parts.find((part) => part.type === "timeZoneName").value;
+  form.hidden = false;
+  form.style.display = "inline";
+  for (const button of form.querySelectorAll("button")) {
+    button.addEventListener("click", () => {
+      localStorage.setItem(answered, "1");
+      if (button.type === "button") form.remove();
+    });
+  }
+});
+
 // Select2 names its box by the chosen value alone; a screen reader has to say which field it is.
 function nameBoxes() {
   for (const box of document.querySelectorAll(".select2-selection")) {
