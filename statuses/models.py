@@ -42,6 +42,8 @@ class Board(models.TextChoices):
 # Roles that automatic changes set. Each needs a default status on each board at any time.
 AUTOMATIC_ROLES = [StatusRole.NEW_LEAD, StatusRole.APPOINTMENT_BOOKED, StatusRole.CANCELED]
 PAID_ROLES = [StatusRole.WON, StatusRole.PARTIAL_PAYMENT]
+# Of outcomes that say how a call went: the lead moves with them.
+RESULT_ROLES = [*PAID_ROLES, StatusRole.NO_SHOW, StatusRole.UNQUALIFIED, StatusRole.FOLLOW_UP, StatusRole.LOST]
 # Outcomes after which an appointment no longer takes place.
 FINAL_ROLES = [*PAID_ROLES, StatusRole.LOST, StatusRole.UNQUALIFIED, StatusRole.NO_SHOW, StatusRole.CANCELED]
 # Judgments of people about a lead, which a cancellation does not overwrite.

@@ -4,7 +4,6 @@ from appointments.services.analyses import put_analysis
 from appointments.services.booking import Booking, BookingData, book, is_booked
 from appointments.services.changes import (
     cancel_appointment,
-    change_outcome,
     create_note,
     edit_appointment,
     reschedule,

@@ -15,11 +15,11 @@ from appointments.serializers import AppointmentDetailSerializer
 from appointments.services.leads import update_lead
 from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHEDULED, UPDATED
 from foundation.db.retry import atomic_with_retry
-from leads.services import change_status, check_not_erased, get_lead_for_update
+from leads.services import check_not_erased, get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
-from statuses.models import Board, Status, StatusRole
+from statuses.models import RESULT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
 from webhooks.events import record_event, store_changes
 from webhooks.topics import Topic
@@ -57,12 +57,20 @@ def cancel_appointment(
 
 @atomic_with_retry
 def edit_appointment(
-    *, organization: Organization, actor: Actor, appointment: Appointment, note: str = "", **values: Any
+    *,
+    organization: Organization,
+    actor: Actor,
+    appointment: Appointment,
+    note: str = "",
+    lead_status_id: UUID | None = None,
+    **values: Any,
 ) -> Appointment:
     """Change values of an appointment as `set_values` does, with a note as `create_note` stores it, and return it.
 
-    Records one event, and notifies the participants once. Raises ValidationFailed if the status is unknown or not of
-    the board, and Conflict if the lead was erased and a value or note can be personal. Locks the appointment, then its
+    The lead gets the status with this id; without it, another outcome moves the lead (A29).
+
+    Records one event, and notifies the participants once. Raises ValidationFailed if a status is unknown or not of its
+    board, and Conflict if the lead was erased and a value or note can be personal. Locks the appointment, then its
     lead.
     """
     stored = get_for_update(organization, appointment.pk)
@@ -70,7 +78,7 @@ def edit_appointment(
     if note or PERSONAL_FIELDS & values.keys():
         check_not_erased(stored.lead)
     set_values(stored, **values)
-    save_appointment(stored, previous, actor, note=add_note(stored, note, actor))
+    save_appointment(stored, previous, actor, note=add_note(stored, note, actor), lead_status_id=lead_status_id)
     return stored
 
 
@@ -80,22 +88,6 @@ def reschedule(
     return edit_appointment(
         organization=organization, actor=actor, appointment=appointment, schedule_time=to, note=reason
     )
-
-
-@atomic_with_retry
-def change_outcome(
-    *,
-    organization: Organization,
-    actor: Actor,
-    appointment: Appointment,
-    status_id: UUID,
-    lead_status_id: UUID | None = None,
-) -> Appointment:
-    """Raise ValidationFailed if a status is unknown or not of its board. Locks the appointment, then its lead."""
-    stored = edit_appointment(organization=organization, actor=actor, appointment=appointment, status_id=status_id)
-    if lead_status_id:
-        change_status(organization=organization, actor=actor, lead_id=stored.lead_id, status_id=lead_status_id)
-    return stored
 
 
 @atomic_with_retry
@@ -139,7 +131,7 @@ def set_values(
 
 
 def cancel_with_note(
-    appointment: Appointment, actor: Actor, notes: str, details: Mapping[str, str | None], **options: bool
+    appointment: Appointment, actor: Actor, notes: str, details: Mapping[str, str | None], **options: Any
 ) -> Appointment:
     previous, note = appointment.outcome, add_note(appointment, notes, actor)
     cancel(appointment)
@@ -185,6 +177,7 @@ def save_appointment(
     effects: Effects | None = None,
     note: Note | None = None,
     details: Mapping[str, object] | None = None,
+    lead_status_id: UUID | None = None,
     lead_stays: bool = False,
     notifies: bool = True,
 ) -> None:
@@ -192,7 +185,7 @@ def save_appointment(
 
     `previous` is the outcome before the changes; a new `note` moves `updated_at` and is an event of its own; `details`
     are of the event. `notifies` the participants if the changes call for it. Locks the lead if time or outcome have
-    changed; its status stays if `lead_stays`.
+    changed; it gets the status `lead_status_id`, or that of the effects, or its status stays if `lead_stays`.
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
@@ -201,9 +194,11 @@ def save_appointment(
     if appointment.outcome and appointment.outcome != previous:
         columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
         OutcomeChange.objects.create(from_status=previous, to_status=appointment.outcome, **columns)
-    if is_moved or (before and effects.topic is CANCELED):
+    if is_moved or lead_status_id or (before and effects.topic is CANCELED):
         lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
-        role, appointment.lead = None if lead_stays else effects.lead_role, lead
+        role, appointment.lead = None if lead_stays or lead_status_id else effects.lead_role, lead
+        if lead_status_id:
+            lead.status = get_board_status(lead.organization, Board.LEAD, lead_status_id, current=lead.status_id)
         update_lead(lead, default_status(lead.organization, Board.LEAD, role) if role else None, actor)
     if before:
         record_event(effects.topic, appointment, actor=actor, before=before, details=details)
@@ -222,6 +217,8 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
         return CANCELLATION
     is_booked_again = is_replaced and role in BOOKED_ROLES and role_of(previous) in NOT_HELD_ROLES
     lead_role = StatusRole.APPOINTMENT_BOOKED if is_booked_again and not appointment.is_over else None
+    if is_replaced and role in RESULT_ROLES:
+        lead_role = StatusRole(role)
     if appointment.is_changed("schedule_time"):
         return Effects(RESCHEDULED, None if is_canceled else Kind.CALL_RESCHEDULED, lead_role)
     # Calendars get the entry of an appointment again that is not canceled any more, whatever its outcome is.

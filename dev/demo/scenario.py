@@ -232,17 +232,18 @@ class Scenario:
             services.cancel_appointment(**change, notes="Lead asked to cancel by e-mail.")
         elif outcome:
             yield schedule_time + timedelta(minutes=50)
-            self.record_outcome(outcome, change, has_paid=has_paid)
+            self.record_outcome(outcome, change)
             if outcome == StatusRole.FOLLOW_UP and is_last:
                 due_at = self.at(next(self.follow_up_days), self.rng.randint(9, 16))
                 follow_up = {"next_touch_point_at": due_at, "next_touch_point_type": "FOLLOW_UP"}
                 edit_lead(organization=organization, actor=host_actor, lead=appointment.lead, **follow_up)
 
-    def record_outcome(self, role: str, change: dict[str, Any], *, has_paid: bool) -> None:
+    def record_outcome(self, role: str, change: dict[str, Any]) -> None:
         """Record an outcome with a note and, if there was a meeting, a recording; four of five get a call analysis."""
         status, (text, rationale) = self.statuses[role], OUTCOME_TEXTS[role]
-        # Later appointments of a paying customer are coaching, whose outcome says nothing about the sale.
-        services.change_outcome(**change, status_id=status.pk, lead_status_id=None if has_paid else status.pk)
+        # Other outcomes move the lead by themselves.
+        lead_status_id = status.pk if status.role == StatusRole.RESCHEDULED else None
+        services.edit_appointment(**change, status_id=status.pk, lead_status_id=lead_status_id)
         mentions = [self.member(MemberRole.MANAGER)] if self.rng.random() < 0.3 else []
         services.create_note(**change, text=text, mentions=mentions)
         if rationale is None:

@@ -90,7 +90,9 @@ def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: 
 
 
 def home_url(request: HttpRequest) -> str:
-    return f"{reverse('admin:index')}?{request.POST['home']}" if "home" in request.POST else ""
+    """Return the address of Home if the request's form or link is from there, or ""."""
+    query = request.POST.get("home", request.GET.get("home"))
+    return "" if query is None else f"{reverse('admin:index')}?{query}"
 
 
 def booking_link(request: HttpRequest, lead: Lead) -> RecordButton | None:

@@ -23,6 +23,7 @@ from staff.appointments.record_forms import (
     RescheduleForm,
     default_outcome,
     describe,
+    is_early,
     may_change,
     suggested_outcome,
 )
@@ -75,14 +76,17 @@ def next_url(request: HttpRequest, appointment: Appointment) -> str:
 
 
 def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> str:
-    """Set the outcome, and what is chosen for the lead. Raises PermissionDenied if the user may not change the lead."""
+    """Set the outcome, and what is chosen for the lead, which else moves with the outcome.
+
+    Raises PermissionDenied if something is chosen and the user may not change the lead.
+    """
     outcome, lead_status = form.cleaned_data["outcome"], form.cleaned_data.get("lead_status")
     next_step_at = form.cleaned_data.get("next_step_at")
     if (lead_status or next_step_at) and not may_change(request, appointment.lead):
         raise PermissionDenied
     organization, actor = appointment.organization, staff_actor(current_user(request))
     notified = effects(appointment, changes.replace_outcome, outcome)
-    services.change_outcome(
+    stored = services.edit_appointment(
         organization=organization,
         actor=actor,
         appointment=appointment,
@@ -98,8 +102,8 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
             type=TouchPointType.CALL,
         )
     sentences = [f"The outcome is {outcome}."]
-    if lead_status:
-        sentences.append(f"The lead's status is {lead_status}.")
+    if stored.lead.status_id != appointment.lead.status_id:
+        sentences.append(f"The lead's status is {stored.lead.status}.")
     if next_step_at:
         sentences.append(f"Call back on {day_and_time(next_step_at)}.")
     return " ".join([*sentences, notified])
@@ -111,7 +115,9 @@ def outcome_button(role: StatusRole, label: str, icon: str, *, asks_next_step: b
 
     def question(appointment: Appointment) -> str:
         outcome = preset(appointment)
-        return effects(appointment, changes.replace_outcome, outcome) if outcome else ""
+        if outcome is None:
+            return ""
+        return f"{is_early(appointment, outcome)} {effects(appointment, changes.replace_outcome, outcome)}".lstrip()
 
     def is_possible(appointment: Appointment) -> bool:
         outcome = preset(appointment)

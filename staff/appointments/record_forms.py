@@ -13,14 +13,15 @@ from unfold import widgets
 
 from appointments.models import Appointment, CallAnalysis
 from appointments.services import Audience
-from foundation.db.timestamps import truncate_to_ms
+from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import Lead
 from notifications.models import Kind
 from organizations.models import Membership
 from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.forms import TimestampField, validate_year
-from statuses.models import Board, Status, StatusRole
+from staff.toolkit.timeline import full_time
+from statuses.models import PAID_ROLES, RESULT_ROLES, Board, Status, StatusRole
 
 Preset: TypeAlias = Callable[[Appointment], Status | None]
 
@@ -48,6 +49,13 @@ def describe(audience: Audience, appointment: Appointment) -> str:
     text = "; ".join(parts)
     lead = "" if not audience.members else f" {appointment.lead} isn't notified."
     return f"{text[0].upper()}{text[1:]}.{lead}"
+
+
+def is_early(appointment: Appointment, outcome: Status) -> str:
+    """Return a sentence if the outcome says how a call went that has not begun yet, or ""."""
+    if outcome.role not in RESULT_ROLES or appointment.schedule_time <= now():
+        return ""
+    return f"The call is still to come: {full_time(appointment.schedule_time)}."
 
 
 def default_outcome(role: str, appointment: Appointment) -> Status | None:
@@ -108,14 +116,18 @@ class OutcomeForm(ConfirmationForm):
         if not may_change_lead:
             del self.fields["lead_status"]
             return
-        board = appointment.lead_status_choices
         lead_status: Any = self.fields["lead_status"]
-        lead_status.queryset = statuses.filter(pk__in=[row.pk for row in board])
+        others = appointment.lead_status_choices
+        lead_status.queryset = statuses.filter(pk__in=[lead.status_id, *(status.pk for status in others)])
         lead_status.label = "Also set the lead's status to" if self.preset else "Lead's status"
-        unchanged = ("", f"Leave it as it is ({lead.status})")
-        lead_status.choices = [unchanged, *((status.pk, str(status)) for status in board)]
-        if self.preset and self.preset.role != lead.status.role:
-            lead_status.initial = default_of_role(board, self.preset.role, "is_lead_default")
+        stays = (lead.status_id, f"Leave it as it is ({lead.status})")
+        lead_status.choices = [stays, *((status.pk, str(status)) for status in others)]
+        lead_status.initial = lead.status_id
+        if self.preset is None:
+            lead_status.choices = [("", "Move it with the outcome"), *lead_status.choices]
+            lead_status.initial = ""
+        elif lead.status.role not in PAID_ROLES or self.preset.role in PAID_ROLES:
+            lead_status.initial = default_of_role(others, self.preset.role, "is_lead_default") or lead.status_id
 
 
 class RescheduleForm(ConfirmationForm):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from appointments.services import cancel_appointment, change_outcome, edit_appointment
+from appointments.services import cancel_appointment, edit_appointment
 from staff.toolkit.bulk import members, selected_action
 from statuses.models import Board, Status
 
@@ -11,11 +11,12 @@ CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and
 set_outcome_selected = selected_action(
     "set_outcome_selected",
     "Set the outcome of the selected appointments",
-    lambda actor, row, status: change_outcome(
+    lambda actor, row, status: edit_appointment(
         organization=row.organization, actor=actor, appointment=row, status_id=status.pk
     ),
     title="Set the outcome",
-    question=f"How did these appointments go? A canceled outcome cancels them: {CANCELLATION_EFFECTS}",
+    question=f"How did these appointments go? The leads move with them. A canceled outcome cancels: "
+    f"{CANCELLATION_EFFECTS}",
     choices=lambda organization: Status.objects.of(organization).choices(Board.APPOINTMENT, current=None),
     label="Outcome",
 )

@@ -3,12 +3,12 @@
 from django.urls import reverse
 
 from appointments.models import Appointment
-from appointments.services import change_outcome, preview
+from appointments.services import edit_appointment, preview
 from appointments.services.changes import replace_outcome
 from leads.models import Lead
 from leads.services import change_status
 from organizations.actors import Actor
-from staff.appointments.record_forms import describe
+from staff.appointments.record_forms import describe, is_early
 from staff.appointments.schedule import is_canceled
 from staff.boards.boards import BoardLayout
 from staff.boards.cards import short_time
@@ -45,11 +45,12 @@ class AppointmentBoard(BoardLayout):
         ]
 
     def change_status(self, actor: Actor, row: Appointment, status: Status) -> None:
-        change_outcome(organization=row.organization, actor=actor, appointment=row, status_id=status.pk)
+        edit_appointment(organization=row.organization, actor=actor, appointment=row, status_id=status.pk)
 
     def confirmation(self, row: Appointment, status: Status) -> tuple[str, str]:
         if status.role == StatusRole.CANCELED and status.is_appointment_default and not is_canceled(row):
             # This page also takes a reason.
             return reverse("admin:appointments_appointment_cancel", args=[row.pk]), ""
         audience = preview(row, replace_outcome, status)
-        return "", describe(audience, row) if audience.members or audience.slack else ""
+        effects = describe(audience, row) if audience.members or audience.slack else ""
+        return "", f"{is_early(row, status)} {effects}".strip()

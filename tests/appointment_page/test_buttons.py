@@ -1,11 +1,14 @@
 """The buttons of an appointment's page: what they say before, what they do, and what a stale click does."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from appointments.models import Appointment
+from foundation.db.timestamps import now
+from leads.models import Lead
 from notifications.models import Notification
 from notifications.services import set_muted_kinds
 from organizations.models import Membership, Organization
@@ -61,7 +64,7 @@ def test_an_outcome_moves_the_lead_too_unless_it_is_left_as_it_is(mia: Client, a
     url = admin_url(Appointment, "set_won", appointment.pk)
     form = form_data(mia, url)
 
-    press(mia, "set_lost", appointment, lead_status="")
+    press(mia, "set_lost", appointment, lead_status=str(appointment.lead.status_id))
     after_lost = reloaded(appointment.lead).status.role
     response = press(mia, "set_won", appointment)
 
@@ -71,6 +74,40 @@ def test_an_outcome_moves_the_lead_too_unless_it_is_left_as_it_is(mia: Client, a
     assert reloaded(appointment.lead).status.role == "WON"
     assert events_of(organization).count("lead.status_changed") == 1
     assert shown_messages(response)[-1] == "The outcome is Won. The lead's status is Won. No one is notified."
+
+
+@pytest.mark.parametrize(
+    ("lead", "sent", "expected"),
+    [
+        ("APPOINTMENT_BOOKED", {}, "LOST"),
+        ("APPOINTMENT_BOOKED", {"lead_status": ""}, "LOST"),
+        ("APPOINTMENT_BOOKED", {"lead_status": "APPOINTMENT_BOOKED"}, "APPOINTMENT_BOOKED"),
+        ("APPOINTMENT_BOOKED", {"lead_status": "FOLLOW_UP"}, "FOLLOW_UP"),
+        ("PARTIAL_PAYMENT", {}, "PARTIAL_PAYMENT"),
+    ],
+)
+def test_any_outcome_moves_the_lead_unless_another_status_is_chosen_or_the_lead_has_paid(
+    lead: str, sent: dict[str, str], expected: str, mia: Client, appointment: Appointment
+):
+    organization = appointment.organization
+    Lead.objects.of(organization).update(status=status(organization, lead))
+    chosen = {name: role and str(status(organization, role).pk) for name, role in sent.items()}
+    url = admin_url(Appointment, "set_outcome", appointment.pk)
+    fields = {"state": form_data(mia, url)["state"], "outcome": str(status(organization, "LOST").pk), **chosen}
+
+    response = mia.post(url, fields)
+
+    assert response.status_code == 302
+    assert reloaded(appointment).outcome.role == "LOST"
+    assert reloaded(appointment.lead).status.role == expected
+
+
+def test_an_outcome_before_the_call_is_asked_about(mia: Client, appointment: Appointment):
+    before = question(mia, "set_won", appointment)
+    Appointment.unscoped.filter(pk=appointment.pk).update(schedule_time=now() - timedelta(hours=1))
+
+    assert before == f"{EARLY}No one is notified."
+    assert question(mia, "set_won", appointment) == "No one is notified."
 
 
 def test_outcome_and_lead_are_changed_together_or_not_at_all(mia: Client, appointment: Appointment):
@@ -100,7 +137,7 @@ def test_the_lead_is_offered_only_to_those_who_may_change_it(
 
     assert "lead_status" not in form
     assert reloaded(other).outcome == won
-    assert reloaded(appointment.lead).status.role == "APPOINTMENT_BOOKED"
+    assert reloaded(appointment.lead).status == won  # moved with the outcome
 
 
 def test_a_follow_up_can_set_the_leads_next_step(mia: Client, appointment: Appointment):
@@ -237,6 +274,8 @@ def test_only_those_who_may_change_the_appointment_have_buttons(
 
 # Who will be told
 
+EARLY = "The call is still to come: Tue 5 Jan 2027, 10:00. "
+
 
 def told(organization: Organization, known: set[Any]) -> list[str]:
     """Return who has got an e-mail that wasn't there before, by their first names."""
@@ -258,7 +297,7 @@ def test_a_button_says_who_will_be_told(
 
     names = told(organization, known)
     if name != "cancel":  # its question begins with "Cancel this appointment?"
-        assert shown_messages(response)[-1].endswith(said)
+        assert shown_messages(response)[-1].endswith(said.removeprefix(EARLY))
     assert [first for first in ("Hana", "Olga", "Sam") if first in said] == names
     assert ("No one is notified." in said) == (not names)
     assert ("invitation" in said or "cancellation" in said) == (bool(names) and case != "provider")

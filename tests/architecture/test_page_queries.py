@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from appointments.models import Appointment
-from appointments.services import change_outcome
+from appointments.services import edit_appointment
 from foundation.api import page_queries
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
@@ -66,7 +66,7 @@ def appointments(api: ApiClient, organization: Organization, host: Membership) -
         outcome = outcomes[number % 4]
         if outcome:
             appointment = Appointment.objects.of(organization).get(pk=response.json()["data"]["id"])
-            change_outcome(
+            edit_appointment(
                 organization=organization,
                 actor=owner_actor(organization),
                 appointment=appointment,

@@ -1,9 +1,12 @@
 """Moving cards: through the services, by those who may, and never over somebody else's move."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 
 from appointments.models import Appointment
+from foundation.db.timestamps import now
 from leads.models import Lead, LeadStatusChange
 from leads.services import change_status
 from notifications.models import Notification
@@ -181,14 +184,26 @@ def test_csrf_is_checked(organization: Organization, lead: Lead):
     assert lead.status.name == "New lead"
 
 
-def test_an_outcome_that_tells_nobody_is_set_at_once(
+def test_an_outcome_that_tells_nobody_is_set_at_once_and_moves_the_lead(
     manager: Client, organization: Organization, appointment: Appointment
 ):
+    Appointment.objects.of(organization).update(schedule_time=now() - timedelta(hours=1))
+
     response = move(manager, appointment, appointment.outcome, status_named(organization, "No-show"))
 
     appointment.refresh_from_db()
     assert (response.json()["state"], appointment.outcome.name, appointment.no_show) == ("moved", "No-show", True)
+    assert lead_named(organization, "Ada").status.name == "No-show"
     assert "appointment.outcome_changed" in events_of(organization)
+
+
+def test_an_outcome_of_a_call_that_is_still_to_come_is_asked_about(
+    manager: Client, organization: Organization, appointment: Appointment
+):
+    answer = move(manager, appointment, appointment.outcome, status_named(organization, "No-show")).json()
+
+    assert answer["state"] == "asks"
+    assert manager.get(answer["url"]).context["question"] == "The call is still to come: Tue 5 Jan 2027, 10:00."
 
 
 def test_a_move_to_canceled_asks_on_the_page_that_cancels(

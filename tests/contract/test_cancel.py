@@ -5,7 +5,7 @@ import json
 import pytest
 
 from appointments.models import Appointment, Note
-from appointments.services import change_outcome
+from appointments.services import edit_appointment
 from leads.models import Lead
 from statuses.models import Status
 from tests.contract.assertions import assert_error_format, assert_invalid_fields
@@ -204,7 +204,7 @@ def test_canceling_again_after_staff_changed_the_outcome_is_a_new_cancellation(a
     api.cancel()
     appointment = Appointment.objects.of(organization).get(pk=id)
     follow_up = Status.objects.of(organization).get(role="FOLLOW_UP")
-    change_outcome(
+    edit_appointment(
         organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=follow_up.id
     )
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from appointments.models import Appointment
-from appointments.services import cancel_appointment, change_outcome, reschedule
+from appointments.services import cancel_appointment, edit_appointment, reschedule
 from foundation.db.timestamps import now
 from leads.merging import merge_leads
 from leads.privacy.erasing import request_erasure
@@ -205,7 +205,7 @@ def test_an_outcome_set_by_staff_records_an_event_and_sets_no_show(api, organiza
     id = api.book().json()["data"]["id"]
     status = Status.objects.of(organization).get(role=role)
 
-    change_as_staff(organization, change_outcome, id, status_id=status.id)
+    change_as_staff(organization, edit_appointment, id, status_id=status.id)
 
     event, appointment = api.list_events()[-1], api.get_appointment(id)
     assert (event["type"], event["data"]) == ("appointment.outcome_changed", appointment)

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections, transaction
 
 from appointments.models import Appointment, EventType, Note, OutcomeChange, Provider
-from appointments.services import Booking, cancel_appointment, change_outcome, import_appointment, reschedule
+from appointments.services import Booking, cancel_appointment, edit_appointment, import_appointment, reschedule
 from foundation.api.exceptions import ValidationFailed
 from leads.privacy.erasing import request_erasure
 from organizations.actors import Actor, ActorKind
@@ -212,7 +212,7 @@ def test_a_cancellation_by_the_provider_stands_above_what_staff_have_set(
     organization: Organization, run_import: Import
 ) -> None:
     booking = run_import()
-    change_as_staff(organization, change_outcome, booking, status_id=status_id(organization, StatusRole.FOLLOW_UP))
+    change_as_staff(organization, edit_appointment, booking, status_id=status_id(organization, StatusRole.FOLLOW_UP))
 
     run_import(outcome=StatusRole.CANCELED, notes="Lead is ill")
 
@@ -227,7 +227,7 @@ def test_a_repeat_keeps_the_outcome_that_staff_have_set_since(
 ) -> None:
     booking = run_import(outcome=provider_outcome)
     by_staff = StatusRole.FOLLOW_UP if provider_outcome == StatusRole.WON else StatusRole.WON
-    change_as_staff(organization, change_outcome, booking, status_id=status_id(organization, by_staff))
+    change_as_staff(organization, edit_appointment, booking, status_id=status_id(organization, by_staff))
     before = snapshot_of(organization)
 
     run_import(outcome=provider_outcome)

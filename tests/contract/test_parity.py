@@ -24,7 +24,6 @@ from appointments.services import (
     book,
     cancel_appointment,
     cancel_by_reference,
-    change_outcome,
     create_note,
     edit_appointment,
     import_appointment,
@@ -298,7 +297,7 @@ def test_canceling(world: World, notes: str, is_over: bool) -> None:
             "admin, from the list": lambda: world.run_action("cancel_selected"),
             "API, by the outcome": lambda: world.update(world.appointment, outcome_role="CANCELED"),
             "admin, by the outcome": lambda: world.save_page(Appointment, world.appointment.pk, outcome=canceled),
-            "service, by the outcome": lambda: change_outcome(**world.common(), status_id=canceled),
+            "service, by the outcome": lambda: edit_appointment(**world.common(), status_id=canceled),
         }
     assert_same(world, entrances)
 
@@ -444,21 +443,21 @@ def test_setting_the_outcome(world: World, role: str) -> None:
             "API": lambda: world.update(world.appointment, status_id=str(status)),
             "API, by the role": lambda: world.update(world.appointment, outcome_role=role),
             "admin": lambda: world.save_page(Appointment, world.appointment.pk, outcome=status),
-            **by_everyone(world, lambda actor: change_outcome(**world.common(actor), status_id=status)),
+            **by_everyone(world, lambda actor: edit_appointment(**world.common(actor), status_id=status)),
         },
     )
 
 
 @pytest.mark.parametrize("role", ["CANCELED", "NO_SHOW"])
 def test_setting_the_outcome_back_to_booked(world: World, role: str) -> None:
-    change_outcome(**world.common(), status_id=world.status(role).pk)
+    edit_appointment(**world.common(), status_id=world.status(role).pk)
     booked = world.status("APPOINTMENT_BOOKED").pk
     assert_same(
         world,
         {
             "API": lambda: world.update(world.appointment, outcome_role="APPOINTMENT_BOOKED"),
             "admin": lambda: world.save_page(Appointment, world.appointment.pk, outcome=booked),
-            **by_everyone(world, lambda actor: change_outcome(**world.common(actor), status_id=booked)),
+            **by_everyone(world, lambda actor: edit_appointment(**world.common(actor), status_id=booked)),
         },
     )
 
@@ -469,7 +468,7 @@ def test_setting_the_outcome_that_a_provider_reports(world: World) -> None:
     assert_same(
         world,
         {
-            "service": lambda: change_outcome(**common, status_id=world.status("NO_SHOW").pk),
+            "service": lambda: edit_appointment(**common, status_id=world.status("NO_SHOW").pk),
             "import": lambda: report(world, "sync-1", outcome=StatusRole.NO_SHOW),
         },
         without=SYNCED,

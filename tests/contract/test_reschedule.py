@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, connections, transaction
 
 from appointments.models import Appointment, AppointmentChange, FormerReference
-from appointments.services import change_outcome, reschedule
+from appointments.services import edit_appointment, reschedule
 from leads.models import Lead
 from leads.privacy.erasing import finish, request_erasure
 from leads.privacy.models import Erasure
@@ -271,7 +271,7 @@ def test_a_no_show_at_the_same_time_stays_one(api, organization):
     """docs/interface.md, A39"""
     appointment = Appointment.objects.of(organization).get(pk=book(api))
     no_show = Status.objects.of(organization).get(role="NO_SHOW")
-    change_outcome(
+    edit_appointment(
         organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=no_show.pk
     )
     before = snapshot_of(organization)

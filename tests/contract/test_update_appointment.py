@@ -17,6 +17,7 @@ from tests.contract.assertions import assert_error, assert_invalid_fields, asser
 from tests.contract.concurrency import run_concurrently, status_codes
 from tests.factories import (
     deactivate,
+    events_of,
     make_api,
     make_custom_field,
     make_member,
@@ -343,6 +344,31 @@ def test_a_schedulers_appointment_is_changed_as_staff_change_it(api, organizatio
 
     assert (data["source"], data["outcome"]["role"]) == ("SCHEDULER_A", "WON")
     assert data["host"]["email"] == "hana@acme.example"
+
+
+@pytest.mark.parametrize("role", ["NO_SHOW", "UNQUALIFIED", "PARTIAL_PAYMENT", "WON", "FOLLOW_UP", "LOST"])
+def test_an_outcome_that_says_how_the_call_went_moves_the_lead(api, organization, id, role):
+    """A29: to the default status of its role, with one event; a repetition changes nothing."""
+    lead = api.get_appointment(id)["lead"]["id"]
+
+    for _ in range(2):
+        assert update(api, id, outcome_role=role).status_code == 200
+
+    assert api.get_lead(lead)["status"]["role"] == role
+    assert events_of(organization).count("lead.status_changed") == 1
+
+
+def test_an_outcome_moves_no_lead_that_has_paid_nor_to_a_role_without_default(api, organization, id):
+    """A29, S10"""
+    lead = api.get_appointment(id)["lead"]["id"]
+    Status.objects.of(organization).filter(role="LOST").update(is_lead_default=False)
+    update(api, id, outcome_role="LOST")
+    before = api.get_lead(lead)["status"]["role"]
+
+    update(api, id, outcome_role="WON")
+    update(api, id, outcome_role="NO_SHOW")
+
+    assert (before, api.get_lead(lead)["status"]["role"]) == ("APPOINTMENT_BOOKED", "WON")
 
 
 @pytest.mark.parametrize(

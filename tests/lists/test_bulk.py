@@ -40,6 +40,7 @@ def test_the_outcome_of_selected_appointments(rows: list[Appointment], organizat
     assert "Won" in page.content.decode()
     assert shown_messages(response) == ["2 changed."]
     assert {row.outcome_id for row in Appointment.objects.of(organization)} == {won.pk}
+    assert {row.status_id for row in Lead.objects.of(organization)} == {won.pk}
     assert Event.objects.of(organization).filter(type="appointment.outcome_changed").count() == 2
 
 

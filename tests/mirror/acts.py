@@ -13,14 +13,7 @@ from time_machine import Traveller
 from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, CallAnalysis, EventType, Provider
-from appointments.services import (
-    change_outcome,
-    create_note,
-    edit_appointment,
-    import_appointment,
-    refresh_touch_points,
-    reschedule,
-)
+from appointments.services import create_note, edit_appointment, import_appointment, refresh_touch_points, reschedule
 from foundation.db.timestamps import now
 from leads.merging import CHOICES, merge_leads, undo_merge
 from leads.models import CustomField, Lead, LeadMerge
@@ -492,7 +485,7 @@ class Acts:
         reschedule(**self.common(), appointment=self.appointment(), to=self.time())
 
     def change_outcome_by_service(self) -> None:
-        change_outcome(**self.common(), appointment=self.appointment(), status_id=self.status().pk)
+        edit_appointment(**self.common(), appointment=self.appointment(), status_id=self.status().pk)
 
     def edit_appointment_by_service(self) -> None:
         values = self.some(50, {"host": self.member, "meeting_url": self.url, "triager": lambda: None})

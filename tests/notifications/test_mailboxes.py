@@ -13,7 +13,7 @@ import pytest
 from icalendar import Calendar
 
 from appointments.models import Appointment, EventType
-from appointments.services import cancel_appointment, change_outcome, edit_appointment, import_appointment, reschedule
+from appointments.services import cancel_appointment, edit_appointment, import_appointment, reschedule
 from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
@@ -87,7 +87,7 @@ class World:
     def set_outcome(self, appointment: Appointment, role: str) -> None:
         """Set an outcome with this role with the service."""
         status = Status.objects.of(self.organization).get(role=role)
-        change_outcome(organization=self.organization, actor=SYSTEM, appointment=appointment, status_id=status.pk)
+        edit_appointment(organization=self.organization, actor=SYSTEM, appointment=appointment, status_id=status.pk)
 
     def calendar_of(self, member: Membership, rng: random.Random | None = None) -> dict[str, Entry]:
         """Send what waits, and return what the member's calendar has then, by UID. `rng` shuffles the e-mails."""
@@ -496,7 +496,7 @@ def test_another_canceled_status_cancels_nothing_again(world: World) -> None:
     world.cancel(appointment)
     world.subjects()
 
-    change_outcome(organization=world.organization, actor=SYSTEM, appointment=appointment, status_id=other.pk)
+    edit_appointment(organization=world.organization, actor=SYSTEM, appointment=appointment, status_id=other.pk)
 
     assert world.subjects() == []
     assert Event.objects.of(world.organization).order_by("id").last().type == "appointment.outcome_changed"

@@ -11,7 +11,7 @@ from django.urls import reverse
 from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
-from appointments.services import change_outcome, edit_appointment, reschedule, save_analysis
+from appointments.services import edit_appointment, reschedule, save_analysis
 from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead, LeadNote
 from leads.services import add_note, change_status, edit_lead
@@ -108,7 +108,7 @@ def test_the_timeline_tells_everything_that_happened_and_who_did_it(
     to = appointment.schedule_time + timedelta(days=1)
     reschedule(**values, appointment=appointment, to=to)
     no_show = status_with_role(organization, "NO_SHOW")
-    change_outcome(**values, appointment=appointment, status_id=no_show.pk)
+    edit_appointment(**values, appointment=appointment, status_id=no_show.pk)
     edit_appointment(**values, appointment=appointment, meeting_url="https://meet.example/1")
     change_status(**values, lead_id=lead.pk, status_id=status_with_role(organization, "WON").pk)
     edit_lead(**values, lead=lead, last_name="Byron")

@@ -13,8 +13,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
+from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization
 from tests.factories import make_member, make_organization
+from tests.staff.forms import form_data
 from tests.staff.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
 from tests.staff.pages import admin_url, list_url, logged_in_client, shown_messages
 
@@ -210,7 +212,7 @@ def outcome_form(page: str) -> tuple[str, dict[str, str]]:
     assert form, page
     fields = dict(re.findall(r'<input type="hidden" name="(state|home)" value="([^"]*)">', form[2]))
     buttons = {text: value for value, text in re.findall(r'name="outcome" value="([^"]+)"[^>]*>([^<]+)<', form[2])}
-    assert list(buttons) == ["Won", "Lost", "No-show", "Follow-up"]
+    assert list(buttons) == ["Won", "Lost", "No-show"]
     return form[1], {**{name: unescape(value) for name, value in fields.items()}, "outcome": buttons["Won"]}
 
 
@@ -222,12 +224,23 @@ def test_an_outcome_is_set_with_one_click_and_not_twice(week: Week, mia: Client)
 
     ended = Appointment.objects.of(week.organization).get(pk=week.appointments["Ended"].pk)
     assert (response.status_code, response.url) == (302, "/admin/?who=team&days=7")
-    assert ended.outcome == week.status("WON")
+    assert (ended.outcome, ended.lead.status) == (week.status("WON"), week.status("WON"))
     assert ended.outcome_changes.count() == 1
     assert f'href="{admin_url(Appointment, "change", ended.pk)}"' in shown_messages(response)[-1]  # to undo it
     assert again.url == response.url
     assert "this was done already" in shown_messages(again)[-1]
     assert work(mia.get(HOME))["Without outcome"] == ("0", [])
+
+
+def test_a_follow_up_asks_when_and_leads_home_again(week: Week, mia: Client):
+    page = mia.get(HOME, {"who": "team", "days": "7"}).content.decode()
+    link = unescape(re.search(r'<a class="home-button" href="([^"]+set_follow_up[^"]+)"', page)[1])
+
+    response = mia.post(link, form_data(mia, link) | {"next_step_at": "2026-11-20T10:00"})
+
+    lead = Lead.objects.of(week.organization).get(first_name="Ended")
+    assert (response.status_code, response.url) == (302, "/admin/?who=team&days=7")
+    assert (lead.status.role, lead.next_step_at.date().isoformat()) == ("FOLLOW_UP", "2026-11-20")
 
 
 def test_an_outcome_that_somebody_else_has_set_meanwhile_is_not_overwritten(week: Week, mia: Client):

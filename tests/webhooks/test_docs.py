@@ -14,7 +14,7 @@ import time_machine
 from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
-from appointments.services import change_outcome, create_note, edit_appointment, reschedule, save_event_type
+from appointments.services import create_note, edit_appointment, reschedule, save_event_type
 from foundation.api.openapi import component_name
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead
@@ -104,7 +104,7 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
         to=datetime.fromisoformat("2027-01-06T10:00:00Z"),
     )
     no_show = api.get_status("NO_SHOW")["id"]
-    change_outcome(organization=organization, actor=SYSTEM, appointment=appointment, status_id=no_show)
+    edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, status_id=no_show)
     create_note(organization=organization, actor=SYSTEM, appointment=appointment, text="Try again", mentions=[host])
     edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, setter=host)
     add_note(organization=organization, actor=SYSTEM, lead=appointment.lead, text="Prefers mornings", id=uuid7())

@@ -3,7 +3,7 @@
 import pytest
 
 from appointments.models import Appointment
-from appointments.services import change_outcome
+from appointments.services import edit_appointment
 from statuses.models import Status
 from tests.contract.assertions import assert_invalid_among, assert_invalid_fields
 from tests.factories import (
@@ -110,7 +110,7 @@ def test_appointments_are_filtered_by_each_outcome_role(api, organization, role)
     (id,) = book(api, "changed")
     appointment = Appointment.objects.of(organization).get(pk=id)
     status = Status.objects.of(organization).get(role=role)
-    change_outcome(
+    edit_appointment(
         organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=status.id
     )
 
@@ -124,7 +124,7 @@ def test_an_outcome_role_matches_all_statuses_of_that_role(api, organization):
     api.cancel(external_reference="canceled")
     second = make_status(organization, "Second thoughts", role="CANCELED")
     appointment = Appointment.objects.of(organization).get(pk=id)
-    change_outcome(
+    edit_appointment(
         organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=second.id
     )
 

@@ -3,7 +3,7 @@
 import pytest
 
 from appointments.models import Appointment
-from appointments.services import change_outcome
+from appointments.services import edit_appointment
 from leads.models import Lead
 from statuses.models import Status
 from tests.contract.assertions import assert_invalid_fields
@@ -119,7 +119,7 @@ def test_appointments_are_filtered_by_whether_their_outcome_has_been_set(api, ot
     roles = ["APPOINTMENT_BOOKED", "RESCHEDULED", "CANCELED", "NO_SHOW", "WON", "LOST", "FOLLOW_UP", "UNQUALIFIED"]
     by_role = {role: create(api, APPOINTMENTS, number) for number, role in enumerate(roles)}
     for role, id in by_role.items():
-        change_outcome(
+        edit_appointment(
             organization=organization,
             actor=owner_actor(organization),
             appointment=Appointment.objects.of(organization).get(pk=id),
