@@ -48,6 +48,7 @@ class OptInAdmin(TenantAdmin):
     empty_text = "Forms submit opt-ins through the API. Create a key under API keys."
     area = Area.RECORDS
     can_add = can_change = False
+    preserve_filters = False  # its rows lead to the list of leads, which has other ones
     list_display = ("lead_contact", "is_booked", "submitted", "source_and_form", "traffic", "lead_status")
     submitted = time_column("created_at", "Submitted")
     select_related = ("lead__status",)
@@ -83,6 +84,10 @@ class OptInAdmin(TenantAdmin):
         (None, {"fields": origin}),
         ("Traffic", {"fields": [tuple(TRAFFIC_FIELDS[:3]), tuple(TRAFFIC_FIELDS[3:5]), "referrer", "landing_page"]}),
     )
+
+    def row_link(self, row: OptIn) -> str:
+        # Who looks at opt-ins wants to call: the lead's page has phone, buttons, and here the answers.
+        return f"{row_url(row.lead)}?kind=opt_ins#entry-{row.pk}"
 
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, opt_in: OptIn) -> str:

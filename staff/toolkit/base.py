@@ -105,6 +105,10 @@ class ServiceAdmin(ModelAdmin):
     # Finds rows by a search term, in place of Django's search: (page, request, rows, term) -> rows.
     find_rows: Callable[[AnyPage, HttpRequest, QuerySet[Any], str], QuerySet[Any]] | None = None
 
+    def row_link(self, row: Any) -> str:
+        """Return where the list's rows lead to, or "" for their own page."""
+        return ""
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ViewChangeList
 

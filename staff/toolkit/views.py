@@ -103,6 +103,9 @@ class ViewChangeList(ChangeList):
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters).annotate(**page.column_values)
         return self.view.rows(request, rows) if self.view else rows
 
+    def url_for_result(self, result: Any) -> str:
+        return self.model_admin.row_link(result) or str(super().url_for_result(result))
+
     def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
         # Search looks among all rows: its form keeps these parameters, and must not keep the view.
         self.filter_params.pop(VIEW_VAR, None)

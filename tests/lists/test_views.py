@@ -1,6 +1,8 @@
 """The views of the lists: what each shows, in which order, and what its address keeps."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -106,6 +108,19 @@ def test_a_list_opens_with_its_first_view_and_a_filter_or_a_search_looks_at_all_
     assert 'name="view"' not in closer.get(f"{APPOINTMENTS}?view=past").content.decode().split("</form>")[0]
     assert "view=today" in plain.context["cl"].get_query_string({"p": 2})
     assert [tab.label for tab in plain.context["cl"].tabs if tab.is_active] == ["Today"]
+
+
+def test_a_row_of_opt_ins_opens_the_lead_at_the_opt_ins_answers(closer: Client, organization: Organization):
+    answers = [{"question": "What is your goal?", "answer": "More time"}]
+    make_api(organization).submit(email="goal@example.com", questions_answers=answers)
+    opt_in = OptIn.objects.of(organization).get(lead__email="goal@example.com")
+
+    page = closer.get(OPT_INS, {"view": "all", "source__exact": opt_in.source}).content.decode()
+    link = f"{admin_url(Lead, 'change', opt_in.lead_id)}?kind=opt_ins#entry-{opt_in.pk}"
+    lead = closer.get(link.partition("#")[0]).content.decode()
+
+    assert f'href="{link}"' in unescape(page)
+    assert re.search(rf'id="entry-{opt_in.pk}">.*?<details open>.*?More time', lead, re.DOTALL)
 
 
 def test_an_action_on_selected_rows_reaches_rows_of_any_view(closer: Client):
