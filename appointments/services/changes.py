@@ -197,6 +197,8 @@ def save_appointment(
     if is_moved or lead_status_id or (before and effects.topic is CANCELED):
         lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
         role, appointment.lead = None if lead_stays or lead_status_id else effects.lead_role, lead
+        if role in RESULT_ROLES and lead.status.role == role:
+            role = None  # any status of this role says the same
         if lead_status_id:
             lead.status = get_board_status(lead.organization, Board.LEAD, lead_status_id, current=lead.status_id)
         update_lead(lead, default_status(lead.organization, Board.LEAD, role) if role else None, actor)

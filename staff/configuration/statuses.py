@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Model
+from django.db.models import Max, Model
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -15,6 +15,7 @@ from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin
 from statuses.models import BY_NAME, BoardScope, Status, readable_colors
 from statuses.services import DEFAULT_FLAG, delete_status, save_status
 
+MAX_POSITION = 32_767
 # Inline styles, because other apps' pages show the label too. A long name is cut; the tooltip has all of it.
 LABEL = (
     '<span style="color:{};background-color:{};border-radius:6px;display:inline-block;font-weight:600;'
@@ -72,6 +73,12 @@ class StatusAdmin(TenantAdmin):
         ("Board", {"fields": [("position", "days_limit")]}),
         ("Automatic changes", {"fields": [("is_lead_default", "is_appointment_default")]}),
     )
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Put a new status last, and on one board: as the first column of both, it would move everybody's work."""
+        last = self.get_queryset(request).aggregate(last=Max("position"))["last"] or 0
+        values: dict[str, Any] = super().get_changeform_initial_data(request)
+        return {"position": min(last + 1, MAX_POSITION), "type": BoardScope.LEAD, **values}
 
     def save_model(self, request: HttpRequest, obj: Status, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -16,12 +16,14 @@ from django.utils import timezone
 
 from appointments.models import Appointment, EventType
 from foundation.outbox import State
+from leads.imports.models import Import
 from notifications.models import ChannelKind, Notification
 from organizations.models import ApiKey, Invitation, Membership, Organization
-from organizations.permissions import PERMISSIONS, current_user, has_role
+from organizations.permissions import PERMISSIONS, Area, current_user, has_role
 from staff.figures.page import Figure, FiguresPage, read_page
 from staff.home.numbers import numbers_context
 from staff.home.work import work_context
+from staff.toolkit.actions import row_url
 from statuses.models import Status
 from webhooks.models import Delivery, Endpoint
 
@@ -67,9 +69,11 @@ class Step(NamedTuple):
 
 # What to do, on which list or form, and which rows show that it was done.
 STEPS: list[tuple[str, type[Model], str]] = [
+    ("Choose the time zone and country", Organization, "change"),
     ("Choose the names and colors of the statuses", Status, "changelist"),
     ("Invite the first member", Invitation, "add"),
     ("Add the event types that can be booked", EventType, "add"),
+    ("Import the leads that you have", Import, "add"),
     ("Create an API key for your forms and schedulers", ApiKey, "add"),
     ("Add a webhook endpoint, if another system should be notified of bookings", Endpoint, "add"),
     ("Book the first appointment", Appointment, "add"),
@@ -102,7 +106,9 @@ def alerts(request: HttpRequest) -> Iterator[Figure]:
 
 def setup_steps(page: FiguresPage) -> list[Step]:
     """Return the steps that the user may take, or none once the organization has an appointment."""
-    own = {model: model.objects.of(OuterRef("pk")) for _, model, _ in STEPS}  # type: ignore[attr-defined]
+    models = [model for _, model, _ in STEPS if model is not Organization]
+    own = {model: model.objects.of(OuterRef("pk")) for model in models}  # type: ignore[attr-defined]
+    own[Organization] = Organization.objects.filter(pk=OuterRef("pk")).exclude(time_zone="UTC")
     own[Status] = own[Status].filter(updated_at__gt=F("created_at") + timedelta(minutes=1))
     exists = {f"has_{model._meta.model_name}": Exists(rows) for model, rows in own.items()}
     exists["has_members"] = Exists(Membership.objects.of(OuterRef("pk")).exclude(role="OWNER"))
@@ -113,8 +119,10 @@ def setup_steps(page: FiguresPage) -> list[Step]:
     existing["has_invitation"] |= existing["has_members"]
     steps = []
     for text, model, view in STEPS:
-        area = admin.site.get_model_admin(model).area  # type: ignore[attr-defined]  # all are a TenantAdmin
+        # All others are a TenantAdmin.
+        area = getattr(admin.site.get_model_admin(model), "area", Area.ORGANIZATION)
         if has_role(page.request, PERMISSIONS[area].add, page.organization.pk):
-            url = page.add_url(model) if view == "add" else page.list_url(model)
+            urls = {"add": page.add_url, "changelist": page.list_url, "change": lambda _: row_url(page.organization)}
+            url = urls[view](model)
             steps.append(Step(text, url, existing[f"has_{model._meta.model_name}"]))
     return steps

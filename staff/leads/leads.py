@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget
 
@@ -34,6 +35,7 @@ from staff.leads.lists import contact, find_by_lead, next_step
 from staff.leads.privacy import erase, erasure_notice, export_json
 from staff.optins import opt_ins
 from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
+from staff.toolkit.actions import row_url
 from staff.toolkit.bulk import members, selected_action
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
@@ -79,7 +81,13 @@ class LeadForm(CustomValuesForm):
             status.help_text = "" if status.required else "If empty, the default status for new leads is used."
 
     def clean_email(self) -> str:
-        return accepted_email(self, "email")
+        email = accepted_email(self, "email")
+        others = Lead.objects.of(self.organization).exclude(pk=self.instance.pk)
+        other = others.with_email(self.organization.pk, email).first() if "email" in self.changed_data else None
+        if other:
+            link = format_html('<a class="underline" href="{}">{}</a>', row_url(other), other)
+            raise forms.ValidationError(format_html("This e-mail belongs to another lead: {}.", link))
+        return email
 
     def clean_phone_e164(self) -> str | None:
         """Return the number as E.164, and set the country on the instance."""

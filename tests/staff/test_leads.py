@@ -113,7 +113,9 @@ def test_an_e_mail_of_another_lead_is_refused(closer: Client, appointment: Appoi
         admin_url(Lead, "add"), form_data(closer, admin_url(Lead, "add"), email="OURS@leads.example")
     )
 
-    assert form_errors(response) == ["This e-mail belongs to another lead."]
+    [error] = form_errors(response)
+    assert error.startswith("This e-mail belongs to another lead: ")
+    assert f'href="{admin_url(Lead, "change", appointment.lead_id)}"' in error
 
 
 def test_a_lead_that_someone_else_adds_at_the_same_time_is_refused_with_a_message(
@@ -149,6 +151,7 @@ def test_a_new_default_status_replaces_the_old_one(owner: Client, organization: 
         admin_url(Status, "add"),
         name="Called off",
         role="CANCELED",
+        type="BOTH",
         is_lead_default="on",
         is_appointment_default="on",
     )

@@ -216,3 +216,11 @@ def test_leads_are_sorted_by_the_name_of_their_status(owner: Client, organizatio
     leads = owner.get(f"{url}?o={columns.index('Status')}").context["cl"].result_list
 
     assert [lead.status.name for lead in leads] == ["Äpfel", "apple", "zeta"]
+
+
+def test_a_new_status_comes_last_and_on_one_board(owner: Client, organization: Organization):
+    Status.objects.of(organization).filter(role="WON").update(position=7)
+
+    form = form_data(owner, admin_url(Status, "add"))
+
+    assert (form["position"], form["type"]) == ("8", "LEAD")
