@@ -7,7 +7,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
 
 from foundation.db.timestamps import get_zone, zone_names
 from organizations.actors import staff_actor
@@ -43,9 +42,10 @@ def describe_zone(name: str, at: datetime | None = None) -> str:
     return text if offset else "UTC"
 
 
-@require_POST
 def use_browser_zone(request: HttpRequest) -> HttpResponse:
     """Show the person's times in the zone of the browser from now on, and go back to the page."""
+    if request.method != "POST":  # after a sign-in that came between
+        return HttpResponseRedirect(reverse("admin:index"))
     user, name = current_user(request), known_zone(request.POST.get("time_zone", ""))
     if name:
         user.time_zone = name

@@ -9,7 +9,7 @@ REPLACEMENTS = {
     "ADMIN_REQUESTS_PER_MINUTE": "it is always 300",
     "ADMIN_STATEMENT_SECONDS": "it is always 5",
     "BODY_SECONDS": "it is always 20",
-    "DATABASE_CONNECTION_SECONDS": "it is always 300",
+    "DATABASE_CONNECTION_SECONDS": "it is always 3600",
     "DATABASE_PREPARED_STATEMENTS": "set DATABASE_POOLER=transaction-prepared instead (PgBouncer 1.22 or later)",
     "DELIVERY_DEADLINE_SECONDS": "it is always 15",
     "DELIVERY_LEASE_SECONDS": "it is always 60",

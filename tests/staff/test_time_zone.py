@@ -163,6 +163,13 @@ def test_the_time_zone_of_the_browser_is_taken_over_and_the_page_is_shown_again(
     assert "Times are in Kolkata time (GMT+5:30)" in " ".join(text_of(member.get("/admin/").content.decode()).split())
 
 
+def test_the_address_that_takes_over_a_time_zone_leads_home_and_changes_nothing(member: Client):
+    response = member.get("/admin/account/time-zone/", {"time_zone": "Asia/Kolkata"})
+
+    assert (response.status_code, response.headers["Location"]) == (302, "/admin/")
+    assert User.objects.get(email="isla@acme.example").time_zone == ZONE
+
+
 @pytest.mark.parametrize("zone", ["", "Europe/Nowhere", "../../etc/passwd", "x" * 5000])
 def test_an_unknown_time_zone_changes_nothing(zone: str, member: Client):
     assert use_zone(member, zone)[1] == ["This time zone is not known here. Choose one in your account."]
