@@ -5,6 +5,7 @@ The queries use existing indexes that begin with the organization and a time, so
 and not to the table.
 """
 
+from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from appointments.conditions import Result, has_result
 from appointments.models import Appointment
 from organizations.models import Organization
 
+LONGEST_BY_DAY = 92  # days of a period that is counted by day; a longer one is counted by month
 LATEST_MOVES = 500  # per status, for the median time
 MAX_GROUPS = 5_000  # that are read; beyond it there is one more. A campaign can have a name for each visitor.
 
@@ -27,13 +29,25 @@ Key: TypeAlias = UUID | str | None  # of a group of rows
 OptIns: TypeAlias = dict[str, Any]  # the fields of `Numbers` about opt-ins
 
 
+def add_months(day: date, months: int) -> date:
+    """Return the same day of another month; its last day if `day` is the last of its month, or the other is shorter."""
+    year, month = divmod(12 * day.year + day.month - 1 + months, 12)
+    length = monthrange(year, month + 1)[1]
+    is_last = day.day == monthrange(day.year, day.month)[1]
+    return date(year, month + 1, length if is_last else min(day.day, length))
+
+
 @dataclass(frozen=True)
 class Period:
-    """A range of whole days in a time zone; the last day is included."""
+    """A range of whole days in a time zone; the last day is included.
+
+    `months` is the length of the calendar month, quarter or year that it is, or whose days until today it is.
+    """
 
     first: date
     last: date
     zone: tzinfo
+    months: int = 0
 
     @property
     def start(self) -> datetime:
@@ -45,24 +59,45 @@ class Period:
         return datetime.combine(self.last + timedelta(days=1), time.min, self.zone)
 
     @property
-    def before(self) -> "Period":
-        """The period of as many days that ends the day before."""
-        length = timedelta(days=len(self.days))
-        return replace(self, first=self.first - length, last=self.last - length)
+    def length(self) -> int:
+        return (self.last - self.first).days + 1
 
     @property
-    def days(self) -> list[date]:
-        return [self.first + timedelta(days=number) for number in range((self.last - self.first).days + 1)]
+    def before(self) -> "Period":
+        """The same part of the calendar month, quarter or year before, or as many days that end the day before."""
+        if self.months:
+            return self.months_ago(self.months)
+        length = timedelta(days=self.length)
+        return replace(self, first=self.first - length, last=self.last - length)
+
+    def months_ago(self, months: int) -> "Period":
+        return replace(self, first=add_months(self.first, -months), last=add_months(self.last, -months))
+
+    @property
+    def is_by_month(self) -> bool:
+        return self.length > LONGEST_BY_DAY
+
+    @property
+    def steps(self) -> list["Period"]:
+        """The days, or the months of a long period; the first and the last month may be parts of one."""
+        starts = [self.first]
+        while (start := self.next_start(starts[-1])) <= self.last:
+            starts.append(start)
+        ends = [*(start - timedelta(days=1) for start in starts[1:]), self.last]
+        return [Period(first, last, self.zone) for first, last in zip(starts, ends, strict=True)]
+
+    def next_start(self, day: date) -> date:
+        return add_months(day.replace(day=1), 1) if self.is_by_month else day + timedelta(days=1)
 
     def contains(self, column: str) -> Q:
         return Q(**{f"{column}__gte": self.start, f"{column}__lt": self.end})
 
-    def day_number(self, column: str) -> Func:
-        """Return the place of the column's time in `days`, from 1."""
-        # Faster than converting each time to the zone, and a day begins exactly as `start` does.
-        starts = [datetime.combine(day, time.min, self.zone) for day in self.days]
-        days = Value(starts, output_field=ArrayField(DateTimeField()))
-        return Func(F(column), days, function="width_bucket", output_field=IntegerField())
+
+def step_number(column: str, steps: list[Period]) -> Func:
+    """Return the place of the column's time in the steps, from 1."""
+    # Faster than converting each time to the zone, and a step begins exactly as its `start` says.
+    starts = Value([step.start for step in steps], output_field=ArrayField(DateTimeField()))
+    return Func(F(column), starts, function="width_bucket", output_field=IntegerField())
 
 
 @dataclass(frozen=True)
@@ -115,37 +150,37 @@ class StatusTime(NamedTuple):
     median: timedelta
 
 
-# One pass over the appointments instead of two. First the days, then the largest groups.
-DAYS_AND_KEYS = """
-SELECT day, key, {sums} FROM ({groups}) AS groups GROUP BY GROUPING SETS ((day), (key)) ORDER BY day, 3 DESC LIMIT %s
+# One pass over the appointments instead of two. First the steps, then the largest groups.
+STEPS_AND_KEYS = """
+SELECT step, key, {sums} FROM ({groups}) AS groups GROUP BY GROUPING SETS ((step), (key)) ORDER BY step, 3 DESC LIMIT %s
 """
 
 
 def appointment_numbers(
     appointments: QuerySet[Appointment], period: Period, at: datetime, *, by: str
 ) -> tuple[dict[date, Numbers], dict[Key, Numbers]]:
-    """Count appointments by day and by a column (a foreign key's ids): those of the period, and those booked in it.
+    """Count appointments by step and by a column (a foreign key's ids): those of the period, and those booked in it.
 
-    Days without any are left out, and all but the largest groups.
+    Steps are named by their first day. Those without any are left out, and all but the largest groups.
     """
     results = [result for result in Result if result != Result.EXPECTED]
     counts = {str(name): Count("pk", filter=has_result(name, at)) for name in results}
     counts_by_time = {"schedule_time": {"appointments": Count("*"), **counts}, "created_at": {"booked": Count("*")}}
-    by_day: defaultdict[date, dict[str, Any]] = defaultdict(dict)
+    by_step: defaultdict[date, dict[str, Any]] = defaultdict(dict)
     by_key: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
-    days = period.days
+    steps = period.steps
     for column, aggregates in counts_by_time.items():
         rows = appointments.filter(period.contains(column)).order_by()
-        groups = rows.values(day=period.day_number(column), key=F(by)).annotate(**aggregates)
+        groups = rows.values(step=step_number(column, steps), key=F(by)).annotate(**aggregates)
         sql, parameters = groups.query.sql_with_params()
         sums = ", ".join(f"sum({name})::integer" for name in aggregates)
         with connection.cursor() as cursor:
-            cursor.execute(DAYS_AND_KEYS.format(sums=sums, groups=sql), [*parameters, len(days) + MAX_GROUPS + 1])
-            for day, key, *values in cursor.fetchall():
-                group = by_day[days[day - 1]] if day else by_key[key]
+            cursor.execute(STEPS_AND_KEYS.format(sums=sums, groups=sql), [*parameters, len(steps) + MAX_GROUPS + 1])
+            for step, key, *values in cursor.fetchall():
+                group = by_step[steps[step - 1].first] if step else by_key[key]
                 group |= dict(zip(aggregates, values, strict=True))
     return (
-        {day: Numbers(**values) for day, values in by_day.items()},
+        {day: Numbers(**values) for day, values in by_step.items()},
         {key: Numbers(**values) for key, values in by_key.items()},
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from typing import TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
@@ -16,7 +16,7 @@ from django.utils.dateparse import parse_date
 
 from appointments.conditions import takes_part
 from appointments.models import Appointment
-from appointments.reports import Period
+from appointments.reports import LONGEST_BY_DAY, Period, add_months
 from foundation.api.fields import YEARS
 from foundation.db.timestamps import now
 from organizations.models import MemberRole, Membership, Organization
@@ -25,11 +25,17 @@ from staff.toolkit.tenant import has_several_organizations
 from staff.toolkit.views import Link
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 MAX_ORGANIZATIONS = 500  # to choose from
 DAYS = [7, 30, 90]
 DEFAULT_DAYS = 30
-MAX_DAYS = 92  # of a chosen period, so that its numbers take a fraction of a second
+# The calendar's periods: label, length in months, and how many such periods ago.
+CALENDAR = {
+    f"{when}_{unit}": (f"{when} {unit}".capitalize(), months, ago)
+    for unit, months in (("month", 1), ("quarter", 3), ("year", 12))
+    for when, ago in (("this", 0), ("last", 1))
+}
 BY = {"host": "Closer", "setter": "Setter", "triager": "Triager", "last_source": "Source", "event_type": "Event type"}
 
 
@@ -105,8 +111,13 @@ class FiguresPage:
         ]
 
 
-def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> FiguresPage | None:
-    """Return what the address asks for, or None without an organization. Raises BadRequest for unknown values."""
+def read_page(
+    request: HttpRequest, by: Mapping[str, str] = BY, *, max_days: int = LONGEST_BY_DAY
+) -> FiguresPage | None:
+    """Return what the address asks for, or None without an organization. Raises BadRequest for unknown values.
+
+    A chosen period has at most `max_days`, so that the page's numbers take only as long as they may.
+    """
     organizations = list(
         organizations_with_role(request, PERMISSIONS[Area.WORK].view).order_by("name")[:MAX_ORGANIZATIONS]
     )
@@ -117,7 +128,7 @@ def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> FiguresPage |
     member = Membership.objects.of(organization).filter(user=current_user(request), is_active=True).first()
     is_seller = member is not None and member.role in (MemberRole.CLOSER, MemberRole.SETTER)
     is_mine = read_choice(request, "who", {"mine": True, "team": False}, is_seller) and member is not None
-    period, problem = read_period(request)
+    period, problem = read_period(request, max_days)
     return FiguresPage(
         request=request,
         organization=organization,
@@ -131,7 +142,7 @@ def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> FiguresPage |
     )
 
 
-def read_choice(request: HttpRequest, name: str, choices: Mapping[str, T], default: T) -> T:
+def read_choice(request: HttpRequest, name: str, choices: Mapping[str, T], default: D) -> T | D:
     """Return the choice that a parameter names. Raises BadRequest for an unknown one."""
     value = request.GET.get(name)
     if not value:
@@ -149,20 +160,29 @@ def read_id(request: HttpRequest, name: str) -> UUID | None:
         raise BadRequest(f"The parameter {name} has an invalid value.") from None
 
 
-def read_period(request: HttpRequest) -> tuple[Period, str]:
+def read_period(request: HttpRequest, max_days: int) -> tuple[Period, str]:
     """Return the chosen period, and a sentence if the chosen days can't be one: then it is the default."""
     zone, today = timezone.get_current_timezone(), timezone.localdate()
     days = read_choice(request, "days", {str(number): number for number in DAYS}, DEFAULT_DAYS)
     period = Period(today - timedelta(days=days - 1), today, zone)
     texts = [request.GET.get("from", ""), request.GET.get("to", "")]
     if not any(texts):
-        return period, ""
+        calendar = read_choice(request, "period", CALENDAR, None)
+        return (calendar_period(today, zone, *calendar[1:]) if calendar else period), ""
     first, last = map(read_day, texts)
     if first is None or last is None:
         return period, "Enter the first and the last day."
-    if not timedelta() <= last - first < timedelta(days=MAX_DAYS):
-        return period, f"Choose at most {MAX_DAYS} days, the first before the last."
+    if not timedelta() <= last - first < timedelta(days=max_days):
+        longest = f"{max_days} days" if max_days == LONGEST_BY_DAY else "three years"
+        return period, f"Choose at most {longest}, the first before the last."
     return Period(first, last, zone), ""
+
+
+def calendar_period(today: date, zone: tzinfo, months: int, ago: int) -> Period:
+    """Return the calendar month, quarter or year of today, until today, or a whole one before it."""
+    month = today.month - 1
+    first = add_months(date(today.year, month - month % months + 1, 1), -ago * months)
+    return Period(first, min(today, add_months(first, months) - timedelta(days=1)), zone, months)
 
 
 def read_day(text: str) -> date | None:

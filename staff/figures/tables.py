@@ -18,12 +18,13 @@ from appointments.reports import Key, Numbers, Period, StatusTime
 from leads.models import Source
 from optins.models import OptIn
 from organizations.models import Membership
-from staff.figures.page import BY, DAYS, Figure, FiguresPage
+from staff.figures.page import BY, CALENDAR, DAYS, Figure, FiguresPage
 from staff.toolkit.views import Link
 
 MAX_OPTIONS = 500  # of a select
 MAX_GROUPS = 50  # rows of a table
 CHART_HEIGHT = 40
+FREE = {"from": None, "to": None, "period": None}  # no other period in the address
 MODELS: dict[str, type[Model]] = {
     "host": Membership,
     "setter": Membership,
@@ -128,12 +129,14 @@ def figures(
     return [column.figure(page, numbers, period or page.period, group or {}) for column in columns]
 
 
-def days_table(page: FiguresPage, columns: Sequence[Column], by_day: Mapping[date, Numbers], total: Numbers) -> Table:
+def steps_table(page: FiguresPage, columns: Sequence[Column], by_step: Mapping[date, Numbers], total: Numbers) -> Table:
+    """Return a row for each day, or for each month of a long period."""
+    unit, format = ("Month", "M Y") if page.period.is_by_month else ("Day", "D j M")
     rows = []
-    for day in page.period.days:
-        period = Period(day, day, page.period.zone)
-        rows.append((date_format(day, "D j M"), figures(page, columns, by_day.get(day, Numbers()), period=period)))
-    return Table("Day", columns, rows, figures(page, columns, total))
+    for step in page.period.steps:
+        cells = figures(page, columns, by_step.get(step.first, Numbers()), period=step)
+        rows.append((date_format(step.first, format), cells))
+    return Table(unit, columns, rows, figures(page, columns, total))
 
 
 def group_names(page: FiguresPage, keys: Sequence[Key]) -> dict[Key, str]:
@@ -154,17 +157,23 @@ def named_rows(page: FiguresPage, model: Any) -> Any:  # rows of any of `MODELS`
     return rows.select_related("user") if model is Membership else rows
 
 
-def switches(page: FiguresPage, by: Mapping[str, str]) -> dict[str, object]:
-    length, is_until_today = len(page.period.days), page.period.last == page.today.last
+def switches(page: FiguresPage, by: Mapping[str, str], calendar: Sequence[str] = ()) -> dict[str, object]:
+    """Return the links to other periods, also of the `calendar`, and groups."""
+    period, is_until_today = page.period, page.period.last == page.today.last
+    chosen = page.request.GET.get("period")
+    links = [
+        Link(
+            f"{days} d",
+            page.url(days=days, **FREE),
+            is_active=is_until_today and period.length == days and not period.months,
+        )
+        for days in DAYS
+    ]
+    for name in calendar:
+        is_active = name == chosen and period.months > 0
+        links.append(Link(CALENDAR[name][0], page.url(**{**FREE, "days": None, "period": name}), is_active=is_active))
     return {
-        "periods": [
-            Link(
-                f"{days} d",
-                page.url(days=days, **{"from": None, "to": None}),
-                is_active=is_until_today and length == days,
-            )
-            for days in DAYS
-        ],
+        "periods": links,
         "by": [Link(label, page.url(by=name), is_active=name == page.by) for name, label in by.items()],
     }
 

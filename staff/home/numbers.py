@@ -33,7 +33,7 @@ def numbers_context(page: FiguresPage) -> dict[str, object]:
     keys = sorted(groups, key=lambda key: (-groups[key].appointments, str(key)))[: tables.MAX_GROUPS]
     names = tables.group_names(page, keys)
     rows = [(names[key], tables.figures(page, COLUMNS, groups[key], tables.group_filters(page, key))) for key in keys]
-    days = tables.days_table(page, [tables.BOOKED, *COLUMNS], by_day, total)
+    days = tables.steps_table(page, [tables.BOOKED, *COLUMNS], by_day, total)
     return {
         **tables.switches(page, BY),
         "selects": tables.selects(page),

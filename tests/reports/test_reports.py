@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -159,7 +160,16 @@ def test_the_same_number_of_statements_for_any_number_of_rows(week: Week, hana: 
     assert count_statements() == before
 
 
-@pytest.mark.parametrize("query", ["by=password", "days=8", "organization=00000000-0000-0000-0000-000000000000"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "by=password",
+        "days=8",
+        "period=this_decade",
+        "against=tomorrow",
+        "organization=00000000-0000-0000-0000-000000000000",
+    ],
+)
 def test_an_address_with_unknown_values_is_refused(query: str, hana: Client):
     assert (hana.get(f"{REPORTS}?{query}").status_code, hana.get(f"{CSV}?{query}").status_code) == (400, 400)
 
@@ -200,3 +210,51 @@ def test_a_member_of_several_organizations_chooses_one(week: Week, other_organiz
     assert table(chosen)["All"] == TOTAL
     links = linked_numbers(chosen.content.decode())
     assert {url: count_listed_rows(member.user, url) for url in links} == links
+
+
+@pytest.mark.parametrize(
+    ("period", "days", "before", "year_ago"),
+    [
+        ("this_month", ("2026-11-01", "2026-11-18"), ("2026-10-01", "2026-10-18"), ("2025-11-01", "2025-11-18")),
+        ("last_month", ("2026-10-01", "2026-10-31"), ("2026-09-01", "2026-09-30"), ("2025-10-01", "2025-10-31")),
+        ("this_quarter", ("2026-10-01", "2026-11-18"), ("2026-07-01", "2026-08-18"), ("2025-10-01", "2025-11-18")),
+        ("last_quarter", ("2026-07-01", "2026-09-30"), ("2026-04-01", "2026-06-30"), ("2025-07-01", "2025-09-30")),
+        ("this_year", ("2026-01-01", "2026-11-18"), ("2025-01-01", "2025-11-18"), ("2025-01-01", "2025-11-18")),
+        ("last_year", ("2025-01-01", "2025-12-31"), ("2024-01-01", "2024-12-31"), ("2024-01-01", "2024-12-31")),
+    ],
+)
+def test_a_part_of_the_calendar_is_compared_with_the_same_part_of_the_one_before_or_a_year_ago(
+    period: str, days: tuple[str, str], before: tuple[str, str], year_ago: tuple[str, str], week: Week, hana: Client
+):
+    for against, earlier in (("before", before), ("year", year_ago)):
+        context = hana.get(REPORTS, {"period": period, "against": against}).context
+        shown, compared = context["page"].period, context["earlier"]
+        assert (str(shown.first), str(shown.last), str(compared.first), str(compared.last)) == (*days, *earlier)
+        active = [link.label for name in ("periods", "against") for link in context[name] if link.is_active]
+        assert active == [
+            period.replace("_", " ").capitalize(),
+            {"before": "Period before", "year": "A year ago"}[against],
+        ]
+
+
+def test_the_last_day_of_a_month_is_compared_with_the_last_day_of_another():
+    leap_day = reports.Period(date(2024, 2, 1), date(2024, 2, 29), ZONE, months=1)
+
+    assert (leap_day.before.last, leap_day.months_ago(12).last) == (date(2024, 1, 31), date(2023, 2, 28))
+    assert reports.add_months(date(2026, 1, 30), 1) == date(2026, 2, 28)
+
+
+def test_three_years_are_shown_by_month_with_links_to_exactly_their_rows(week: Week, hana: Client):
+    week.book("Old", at(1, 9) - timedelta(days=700), at(1, 9) - timedelta(days=690), week.hana, "WON")
+    query = {"from": "2023-11-19", "to": "2026-11-18", "against": "year"}
+
+    page = hana.get(REPORTS, query)
+
+    assert table(page)["All"].split(" | ")[1].startswith("11 (")
+    [booked, *_] = page.context["charts"]
+    assert (len(booked.bars), booked.bars[0]["label"], booked.bars[-1]["label"]) == (37, "Nov 2023: 0", "Nov 2026: 10")
+    links = linked_numbers(page.content.decode())
+    assert {url: count_listed_rows(week.hana.user, url) for url in links} == links
+    [header, *_] = csv.reader(io.StringIO(hana.get(CSV, query).getvalue().decode("utf-8-sig")))
+    assert header[1:3] == ["Opt-ins", "Opt-ins, a year ago"]
+    assert "Choose at most three years" in hana.get(REPORTS, query | {"from": "2023-11-15"}).content.decode()
