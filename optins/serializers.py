@@ -4,6 +4,7 @@ To add a field to the output, add one line to `OptInListSerializer` (lists, the 
 `OptInDetailSerializer`. To accept a field, add one line to `OptInInputSerializer`; `submit` passes it to the model.
 """
 
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any, NotRequired, TypedDict
 
@@ -20,6 +21,7 @@ from foundation.api.fields import (
     LenientInputSerializer,
     PathTextField,
     StringField,
+    is_blank,
 )
 from leads.phones import parse_e164
 from optins.models import ACCEPTED_ON_SUBMIT, MAX_TRAFFIC_LENGTH, OptIn, OptInSource, QuestionAnswer
@@ -160,6 +162,12 @@ class AnswersInputSerializer(InputSerializer):
         max_length=MAX_ANSWERS,
         help_text="The questions of the form with their answers.",
     )
+
+    def to_internal_value(self, data: object) -> dict[str, Any]:
+        """Accept the name that responses have, `question_answers`, where the other is absent."""
+        if isinstance(data, Mapping) and is_blank(data.get("questions_answers")) and "question_answers" in data:
+            data = {**data, "questions_answers": data["question_answers"]}
+        return super().to_internal_value(data)
 
     def validate_questions_answers(self, answers: list[QuestionAnswerData]) -> list[QuestionAnswerData]:
         """Return the answers in their order, each with a position of its own (docs/interface.md, O5)."""

@@ -14,6 +14,6 @@ from appointments.services.leads import finish_next_step, refresh_touch_points, 
 from appointments.services.notes import change_note, delete_note, write_note
 from appointments.services.patches import patch_appointment
 from appointments.services.previews import Audience, preview
-from appointments.services.references import cancel_by_reference, reschedule_by_reference
-from appointments.services.remembering import cancel_or_remember, prune_remembered_cancellations
+from appointments.services.references import cancel_by_reference, cancel_or_remember, reschedule_by_reference
+from appointments.services.remembering import prune_remembered_cancellations
 from appointments.services.resetting import reset_test_data

@@ -161,7 +161,7 @@ def find_or_book(
     lead_status, invites = None if is_over else lead_status, invites and not (is_over or remembered)
     insert_booking(appointment, actor, data, lead_status, lead_source, members, invites)
     if remembered:
-        cancel_remembered(organization, appointment.pk, remembered, lead_stays=is_over)
+        cancel_remembered(organization, appointment.pk, remembered, lead_stays=is_over, notifies=False)
     return Booking(appointment.pk, appointment.schedule_time, is_new=True, is_over=is_over)
 
 
@@ -235,7 +235,7 @@ def upsert_booked_lead(
     """Return the lead that the booking names, locked, and whether it is new."""
     email, first_name, time = data.get("lead_email", ""), data.get("lead_first_name"), data["schedule_time"]
     is_upcoming = time > now()
-    return upsert_lead(
+    lead, is_new = upsert_lead(
         organization=organization,
         actor=actor,
         lead_id=data.get("lead_id"),
@@ -253,6 +253,9 @@ def upsert_booked_lead(
         },
         phone=parse_phone(data.get("lead_phone", ""), organization.default_country),
     )
+    if lead.is_erased:
+        raise ValidationFailed({"lead_id" if data.get("lead_id") else "lead_email": ["is that of an erased lead"]})
+    return lead, is_new
 
 
 def resolve_members(organization: Organization, data: BookingData) -> dict[str, Membership]:

@@ -49,12 +49,13 @@ def import_appointment(
 ) -> Booking:
     """Create an appointment as its scheduler reports it, or update the one with its reference.
 
-    A new one is booked as `book` does it, then gets the outcome; if it is over, its lead keeps its status. A known one
-    gets the scheduler's time, duration, outcome, members, meeting URL and new notes; its lead and event type stay. An
-    outcome that others have set is replaced only when the scheduler's own has changed. A state that is older than the
-    stored one, or whose reference was replaced, is not applied; without `changed_at` it is the newest. Notifies only
-    with `notify`. If the references lead to two appointments, the previous one is canceled. Raises ValidationFailed as
-    `book` does, and if no status is the default for `outcome`. Locks both references, the appointments, then the leads.
+    A new one is booked as `book` does it, then gets the outcome. A known one gets the scheduler's time, duration,
+    outcome, members, meeting URL and new notes; its lead and event type stay. If the call was over when it was stored,
+    its lead keeps its status. An outcome that others have set is replaced only when the scheduler's own has changed. A
+    state that is older than the stored one, or whose reference was replaced, is not applied; without `changed_at` it is
+    the newest. Notifies only with `notify`. If the references lead to two appointments, the previous one is canceled.
+    Raises ValidationFailed as `book` does, and if no status is the default for `outcome`. Locks both references, the
+    appointments, then the leads.
     """
     source, reference, notifies = (
         AppointmentSource(provider),
@@ -66,7 +67,7 @@ def import_appointment(
     known = find_synced(organization, source, reference)
     replaced = find_synced(organization, source, previous_reference)
     if known and replaced and known != replaced:
-        cancel_replaced(replaced, actor, changed_at, previous_reference, reference)
+        cancel_replaced(replaced, known, actor, changed_at, previous_reference, reference)
         previous_reference = ""
     stored = known or replaced
     if stored and is_outdated(stored, reference, previous_reference, changed_at):
@@ -84,7 +85,7 @@ def import_appointment(
         take_reference(stored, reference)
     stored.synced_at = changed_at or stored.synced_at
     reasons = {"canceled_by": canceled_by, "reason": reason}
-    store_state(stored, actor, outcome, data, reasons, lead_stays=booking.is_over, notifies=tells)
+    store_state(stored, actor, outcome, data, reasons, notifies=tells)
     remember_references(stored, source, reference, previous_reference)
     return booking._replace(schedule_time=stored.schedule_time)
 
@@ -96,7 +97,6 @@ def store_state(
     data: BookingData,
     reasons: Mapping[str, str | None],
     *,
-    lead_stays: bool,
     notifies: bool,
 ) -> None:
     """Give the locked appointment its scheduler's state, and record the event of what has changed."""
@@ -109,6 +109,7 @@ def store_state(
         follow_provider(appointment, outcome, data)
     appointment.synced_role = outcome.value
     details = reasons if is_canceled else None
+    lead_stays = appointment.ends_at < appointment.created_at  # else the lead would depend on the order of states
     save_appointment(appointment, previous, actor, note=note, details=details, lead_stays=lead_stays, notifies=notifies)
 
 
@@ -149,9 +150,17 @@ def sync_appointment(
 
 
 def cancel_replaced(
-    appointment: Appointment, actor: Actor, changed_at: datetime | None, reference: str, new_reference: str
+    appointment: Appointment,
+    replacement: Appointment,
+    actor: Actor,
+    changed_at: datetime | None,
+    reference: str,
+    new_reference: str,
 ) -> None:
-    """Cancel an appointment with this reference whose replacement was stored before it was known to be one."""
+    """Cancel an appointment with this reference whose replacement was stored before it was known to be one.
+
+    Its lead's status stays, as in a move, unless the replacement is canceled, too.
+    """
     is_older = changed_at and appointment.synced_at and changed_at < appointment.synced_at
     if is_older or appointment.external_reference != reference:
         return
@@ -160,7 +169,8 @@ def cancel_replaced(
     appointment.synced_role = StatusRole.CANCELED.value
     appointment.synced_at = changed_at or appointment.synced_at
     details = {"canceled_by": CanceledBy.SYSTEM.value, "rescheduled_to": new_reference}
-    save_appointment(appointment, previous, actor, details=details, lead_stays=True, notifies=False)
+    lead_stays = role_of(replacement.outcome) != StatusRole.CANCELED
+    save_appointment(appointment, previous, actor, details=details, lead_stays=lead_stays, notifies=False)
 
 
 def find_synced(organization: Organization, source: AppointmentSource, reference: str) -> Appointment | None:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from appointments.models import Appointment, AppointmentSource, FormerReference
+from appointments.models import Appointment, AppointmentSource, FormerReference, RememberedCancellation
 from appointments.services.changes import (
     add_note,
     book_again,
@@ -10,6 +10,12 @@ from appointments.services.changes import (
     role_of,
     save_appointment,
     set_values,
+)
+from appointments.services.remembering import (
+    REFERENCE_LOCK,
+    REMEMBERED_CANCELLATION,
+    cancel_remembered,
+    remember_cancellation,
 )
 from foundation.api.exceptions import Conflict, ResourceNotFound
 from foundation.db.retry import atomic_with_retry
@@ -43,6 +49,24 @@ def cancel_by_reference(
 
 
 @atomic_with_retry
+def cancel_or_remember(
+    *, organization: Organization, actor: Actor, external_reference: str, notes: str = "", **details: str | None
+) -> Appointment | RememberedCancellation:
+    """Cancel as `cancel_by_reference` does; if the reference is unknown, keep the cancellation for its booking.
+
+    The latest one is kept. Raises Conflict for a scheduler's appointment, and at `MAX_REMEMBERED`. Locks the reference,
+    then the appointment and its lead, or the organization.
+    """
+    REFERENCE_LOCK.first(organization=organization.pk, reference=external_reference)
+    try:
+        return cancel_by_reference(
+            organization=organization, actor=actor, external_reference=external_reference, notes=notes, **details
+        )
+    except ResourceNotFound:
+        return remember_cancellation(organization, actor, external_reference, notes, details)
+
+
+@atomic_with_retry
 def reschedule_by_reference(
     *,
     organization: Organization,
@@ -58,12 +82,16 @@ def reschedule_by_reference(
 ) -> Appointment:
     """Move an appointment that was booked through the API, maybe under another reference. Repeating it is safe.
 
-    A canceled one is booked again (docs/interface.md, A38 to A40). Raises Conflict if another appointment has the new
-    reference, and as `find_for_update` does. Locks the appointment, then its lead.
+    A canceled one is booked again (docs/interface.md, A38 to A40), unless the new reference was canceled before (A62).
+    Raises Conflict if another appointment has the new reference, and as `find_for_update` does. Locks the new
+    reference, the appointment, then its lead.
     """
+    has_new_reference = new_external_reference not in ("", external_reference)
+    if has_new_reference:
+        REFERENCE_LOCK.first(organization=organization.pk, reference=new_external_reference)
     appointment = find_for_update(organization, external_reference, "reschedule")
-    previous, is_new = appointment.outcome, False
-    if new_external_reference not in ("", external_reference):
+    previous, is_new, remembered = appointment.outcome, False, None
+    if has_new_reference:
         times = booked_times(appointment, new_external_reference)
         if schedule_time in times:
             return appointment  # a repeat, maybe of a move that others have followed
@@ -72,6 +100,7 @@ def reschedule_by_reference(
         others = Appointment.objects.of(organization).with_reference(new_external_reference)
         if others.filter(source=AppointmentSource.MANUAL).exists():
             raise Conflict(f"new_external_reference {new_external_reference} already belongs to another appointment")
+        remembered = REMEMBERED_CANCELLATION.first(organization=organization.pk, reference=new_external_reference)
 
     values: dict[str, object] = {
         "meeting_url": meeting_url or appointment.meeting_url,
@@ -83,7 +112,11 @@ def reschedule_by_reference(
     if is_new:
         take_reference(appointment, new_external_reference)
     details = {"rescheduled_by": rescheduled_by, "reason": reason, "duration_minutes": duration_minutes}
-    save_appointment(appointment, previous, actor, note=add_note(appointment, notes, actor), details=details)
+    note = add_note(appointment, notes, actor)
+    save_appointment(appointment, previous, actor, note=note, details=details, notifies=remembered is None)
+    if remembered:
+        remembered.delete()
+        appointment = cancel_remembered(organization, appointment.pk, remembered)
     return appointment
 
 

@@ -1,10 +1,11 @@
 """Cancellations that come before their booking (docs/interface.md, A61 to A63).
 
-A booking and a cancellation of the same reference lock the reference first, so one of them sees what the other has
-committed. A booking looks for the cancellation in the statement that locks, which does not see what was committed while
-it waited; the trigger on appointments does, and the booking is tried again.
+A booking, a move to the reference and a cancellation of it lock the reference first, so one of them sees what the other
+has committed. A booking looks for the cancellation in the statement that locks, which does not see what was committed
+while it waited; the trigger on appointments does, and the booking is tried again.
 """
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.db.models import Func, TextField
@@ -12,11 +13,8 @@ from django.db.models.functions import Now
 
 from appointments.models import Appointment, RememberedCancellation
 from appointments.services.changes import cancel_with_note, get_for_update
-from appointments.services.references import cancel_by_reference
-from foundation.api.exceptions import ResourceNotFound
 from foundation.db.compiled import CompiledQuery, Param
 from foundation.db.deletes import delete_in_batches
-from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from organizations.actors import Actor, ActorKind, actor_columns
 from organizations.models import Organization
@@ -43,22 +41,13 @@ REMEMBERED_CANCELLATION: CompiledQuery[RememberedCancellation] = CompiledQuery(
 )
 
 
-@atomic_with_retry
-def cancel_or_remember(
-    *, organization: Organization, actor: Actor, external_reference: str, notes: str = "", **details: str | None
-) -> Appointment | RememberedCancellation:
-    """Cancel as `cancel_by_reference` does; if the reference is unknown, keep the cancellation for its booking.
+def remember_cancellation(
+    organization: Organization, actor: Actor, external_reference: str, notes: str, details: Mapping[str, str | None]
+) -> RememberedCancellation:
+    """Store the cancellation, or replace the one of the reference, which must be locked. Raises Conflict at the limit.
 
-    The latest one is kept. Raises Conflict for a scheduler's appointment, and at `MAX_REMEMBERED`. Locks the reference,
-    then the appointment and its lead, or the organization.
+    Locks the organization.
     """
-    REFERENCE_LOCK.first(organization=organization.pk, reference=external_reference)
-    try:
-        return cancel_by_reference(
-            organization=organization, actor=actor, external_reference=external_reference, notes=notes, **details
-        )
-    except ResourceNotFound:
-        pass
     rows = RememberedCancellation.objects.of(organization)
     others = rows.exclude(external_reference=external_reference)
     limit, advice = MAX_REMEMBERED, "Each is kept for 24 hours."
@@ -75,13 +64,13 @@ def cancel_or_remember(
 
 
 def cancel_remembered(
-    organization: Organization, appointment_id: UUID, remembered: RememberedCancellation, *, lead_stays: bool
-) -> None:
-    """Cancel a new appointment as the cancellation says, whose row is deleted. No one is notified."""
+    organization: Organization, appointment_id: UUID, remembered: RememberedCancellation, **options: bool
+) -> Appointment:
+    """Cancel an appointment as the cancellation says, whose row is deleted; `options` are of `save_appointment`."""
     actor = Actor(ActorKind(remembered.actor_kind), remembered.actor_id, remembered.actor_name)
     appointment = get_for_update(organization, appointment_id)
     details = {name: getattr(remembered, name) for name in DETAILS}
-    cancel_with_note(appointment, actor, remembered.notes, details, lead_stays=lead_stays, notifies=False)
+    return cancel_with_note(appointment, actor, remembered.notes, details, **options)
 
 
 def prune_remembered_cancellations(*, organization: Organization) -> int:

@@ -98,6 +98,30 @@ def test_without_it_an_unknown_reference_is_404_and_another_value_400(api):
     assert_invalid_fields(api.cancel(if_unknown="forget"), "if_unknown")
 
 
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_cancellation_and_the_move_to_its_reference_can_come_in_either_order(api, organization, host, is_early):
+    """docs/interface.md, A62"""
+    id = api.book(external_reference="ref-0", host_email=host.user.email).json()["data"]["id"]
+    Notification.objects.of(organization).delete()
+    move = {"external_reference": "ref-0", "schedule_time": "2027-06-01T09:00:00Z", "new_external_reference": "ref-1"}
+
+    canceled = remember(api) if is_early else None
+    moved = api.post("/api/external/appointments/reschedule", move)
+    canceled = canceled or remember(api)
+
+    assert (moved.status_code, moved.json()["data"], canceled.status_code) == (
+        200,
+        {"id": id},
+        202 if is_early else 200,
+    )
+    appointment = api.get_appointment(id)
+    assert (appointment["external_reference"], appointment["outcome"]["role"]) == ("ref-1", "CANCELED")
+    assert api.get_lead(appointment["lead"]["id"])["status"]["role"] == "CANCELED"
+    kinds = [row.kind for row in Notification.objects.of(organization).order_by("created_at", "id")]
+    assert kinds == (["CALL_CANCELED"] if is_early else ["CALL_RESCHEDULED", "CALL_CANCELED"])
+    assert not RememberedCancellation.objects.of(organization).exists()
+
+
 def test_an_organization_has_a_limit(api, monkeypatch):
     """docs/interface.md, A63"""
     monkeypatch.setattr(remembering, "MAX_REMEMBERED", 1)

@@ -135,6 +135,43 @@ def test_the_order_of_requests_does_not_matter(
     assert (lead["status"]["role"], lead["next_touch_point_at"]) == ("APPOINTMENT_BOOKED", LATER)
 
 
+def test_a_chain_of_moves_that_ends_canceled_is_the_same_in_every_order(api: ApiClient) -> None:
+    """docs/interface.md, A71"""
+    for number, order in enumerate(permutations("ABCX")):
+        references = {name: f"{number}-{name}" for name in "ABC"}
+        lead = {"email": f"lead{number}@example.com"}
+        chain: dict[str, tuple[str, dict[str, Any]]] = {
+            "A": (references["A"], {"changed_at": at(1)}),
+            "B": (references["B"], {"changed_at": at(2), "previous_reference": references["A"]}),
+            "C": (references["C"], {"changed_at": at(3), "previous_reference": references["B"]}),
+            "X": (
+                references["C"],
+                {"changed_at": at(4), "previous_reference": references["B"], "state": "CANCELED"},
+            ),
+        }
+        for name in order:
+            reference, fields = chain[name]
+            sync(api, reference, lead=lead, **fields)
+
+        booked = api.get_data("/api/external/appointments", {"external_reference": references["C"]})
+        assert [row["outcome"]["role"] for row in booked] == ["CANCELED"], order
+        (stored,) = api.get_data("/api/external/leads", {"email": lead["email"]})
+        assert (stored["status"]["role"], stored["next_touch_point_at"]) == ("CANCELED", None), order
+
+
+@pytest.mark.parametrize("state", ["NO_SHOW", "CANCELED"])
+def test_the_lead_of_a_call_that_was_over_when_it_came_is_the_same_in_either_order(api: ApiClient, state: str) -> None:
+    """docs/interface.md, A32"""
+    states = [{"changed_at": at(1)}, {"changed_at": at(2), "state": state}]
+    for number, order in enumerate(permutations(states)):
+        for fields in order:
+            past = {"schedule_time": "2024-05-01T10:00:00Z", "lead": {"email": f"lead{number}@example.com"}}
+            sync(api, f"b-{number}", **past, **fields)
+
+    assert [row["status"]["role"] for row in api.get_data("/api/external/leads")] == ["NEW_LEAD"] * 2
+    assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == [state] * 2
+
+
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_states_of_a_chain_converge(organization: Organization, api: ApiClient) -> None:
     requests = [lambda api, one=one: sync(api, one[0], **one[1]) for one in [BOOKED, CANCELED, MOVED]]

@@ -510,17 +510,18 @@ def test_a_merge_is_not_undone_while_the_lead_is_being_erased(
     assert snapshot_of(organization) == before
 
 
-def test_a_booking_for_an_erased_lead_adds_no_personal_data(
-    lead: Lead, organization: Organization, api: ApiClient
-) -> None:
+def test_an_erased_lead_is_not_booked(lead: Lead, organization: Organization, api: ApiClient) -> None:
+    """docs/interface.md, A10"""
     request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+    before, email = snapshot_of(organization), Lead.objects.of(organization).get().email
 
-    names = {"lead_first_name": "Ada", "lead_last_name": "Lovelace", "lead_phone": "+4512345678"}
-    booked = api.book(lead_id=str(lead.pk), lead_email=None, **names)
+    by_id = api.book(lead_id=str(lead.pk), lead_email=None, notes="Ada Lovelace", meeting_url="https://meet.example/a")
+    by_email = api.book(lead_email=email)
 
-    stored = Lead.objects.of(organization).get()
-    assert booked.status_code == 201
-    assert (stored.first_name, stored.last_name, stored.phone_e164) == ("", "", None)
+    for response, field in ((by_id, "lead_id"), (by_email, "lead_email")):
+        problem = {field: [f"{field} is that of an erased lead"]}
+        assert (response.status_code, response.json()["errors"]) == (400, problem)
+    assert snapshot_of(organization) == before
 
 
 def test_a_lead_that_is_being_erased_is_not_merged(lead: Lead, organization: Organization, api: ApiClient) -> None:

@@ -301,7 +301,8 @@ def test_a_setters_id_in_utm_content_is_found_despite_spaces(api, host):
     assert api.get_lead(lead_id)["setter"]["id"] == host.user_id
 
 
-def test_a_submission_stores_the_form_the_traffic_and_the_answers(api, organization):
+@pytest.mark.parametrize("name", ["questions_answers", "question_answers"])
+def test_a_submission_stores_the_form_the_traffic_and_the_answers(api, organization, name):
     """docs/interface.md, O2, O5"""
     question_answers = [
         {"question": "Budget?", "answer": "5k", "position": 2},
@@ -315,7 +316,7 @@ def test_a_submission_stores_the_form_the_traffic_and_the_answers(api, organizat
         provider_form_id="f1",
         provider_form_name="Form",
         traffic=TRAFFIC,
-        questions_answers=question_answers,
+        **{name: question_answers},
     )
 
     data = response.json()["data"]
