@@ -12,6 +12,9 @@ from organizations.isolation.row_level_security import NO_TENANT, OWNER_SCOPE, D
 from organizations.permissions import is_operator, roles_by_organization
 from organizations.security_log import current_request
 
+# Addresses that pages ask by themselves. That is no use of the session: a page left open would keep it for ever.
+ASKED_BY_PAGES = {"/admin/updates/"}
+
 
 class StaffMiddleware:
     """Sets the scope of admin requests and notes their sessions' use. Comes after Django's own authentication."""
@@ -31,7 +34,7 @@ class StaffMiddleware:
             set_scope(scope)
             response = self.get_response(request)
             # After the response, because signing in and out change the session.
-            if SESSION_KEY in request.session:
+            if SESSION_KEY in request.session and request.path_info not in ASKED_BY_PAGES:
                 note_usage(request)
             return response
         finally:

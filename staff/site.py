@@ -82,12 +82,14 @@ class PipelineAdminSite(UnfoldAdminSite):
         # They import pages of models, which register with this site.
         from staff.reports import reports_page  # noqa: PLC0415
         from staff.search import search_page  # noqa: PLC0415
+        from staff.updates import updates_view  # noqa: PLC0415
 
         reports = self.admin_view(reports_page)
         # Without Unfold's search, which keeps results for five minutes, and Django's redirect to a row's public page.
         urls = [url for url in super().get_urls() if getattr(url, "name", None) not in {"search", "view_on_site"}]
         return [
             path("search/", self.admin_view(search_page), name="search"),
+            path("updates/", self.admin_view(updates_view), name="updates"),
             path("reports/", reports, name="reports"),
             path("reports/report.csv", reports, {"is_csv": True}, name="reports_csv"),
             path("account/sessions/", self.admin_view(sessions_page), name="sessions"),

@@ -78,6 +78,25 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
+// Asks every half minute, while the page is visible, what others have changed since it was loaded.
+document.addEventListener("DOMContentLoaded", () => {
+  const updates = document.getElementById("updates");
+  if (!updates) return;
+  const [line, text] = [updates.querySelector("p"), updates.querySelector("span")];
+  let asked = Date.now();
+  const ask = async () => {
+    if (document.hidden || Date.now() - asked < 29_000) return;
+    asked = Date.now();
+    const response = await fetch(updates.dataset.url, { redirect: "manual" }).catch(() => null);
+    const answer = response?.ok ? await response.json().catch(() => null) : null;
+    if (!answer?.text || text.textContent === answer.text) return;
+    text.textContent = answer.text;
+    line.hidden = false;
+  };
+  setInterval(ask, 30_000);
+  document.addEventListener("visibilitychange", ask);
+});
+
 // Select2 names its box by the chosen value alone; a screen reader has to say which field it is.
 function nameBoxes() {
   for (const box of document.querySelectorAll(".select2-selection")) {
