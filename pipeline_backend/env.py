@@ -53,10 +53,10 @@ def read_bool(name: str) -> bool:
     return value in TRUE
 
 
-def read_int(name: str, *, default: int, max_value: int = 10**9) -> int:
+def read_int(name: str, *, default: int, min_value: int = 1, max_value: int = 10**9) -> int:
     value = read_text(name, str(default)).strip()
-    is_valid = re.fullmatch(r"[0-9]{1,10}", value) and 1 <= int(value) <= max_value
-    require(name, is_valid, f"must be a whole number from 1 to {max_value}")
+    is_valid = re.fullmatch(r"[0-9]{1,10}", value) and min_value <= int(value) <= max_value
+    require(name, is_valid, f"must be a whole number from {min_value} to {max_value}")
     return int(value)
 
 

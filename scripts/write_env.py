@@ -1,9 +1,13 @@
-"""Writes .env with new secrets, from .env.example or deploy/server.env.example. Needs only Python, no packages."""
+"""Writes .env with new secrets, from .env.example or deploy/server.env.example. Needs only Python, no packages.
+
+Without a host name, it also lets Docker Compose build the image from this checkout instead of pulling it.
+"""
 
 import argparse
 import base64
 import os
 import secrets
+import shutil
 import sys
 from pathlib import Path
 
@@ -54,6 +58,8 @@ def main() -> None:
         sys.exit(".env exists already, and its secrets may be in use. Nothing was changed.")
     with os.fdopen(descriptor, "w") as file:
         file.write("\n".join(filled) + "\n")
+    if not options.host:
+        shutil.copyfile(ROOT / "docker-compose.build.yml", ROOT / "docker-compose.override.yml")
     missing = " Set EMAIL_URL in it to your mail server before you start." if options.host else ""
     sys.stdout.write(f"Wrote .env.{missing}\n")
 

@@ -29,7 +29,8 @@ def command(arguments: Sequence[str], connections: int) -> list[str]:
         "--http=1",
         "--no-ws",
         "--workers=2",
-        "--workers-kill-timeout=30",
+        # Seconds for DRAIN_SECONDS and for requests in progress.
+        "--workers-kill-timeout=40",
         "--respawn-failed-workers",
         # Connections that wait to be accepted. The kernel's net.core.somaxconn may be lower.
         "--backlog=8192",

@@ -16,11 +16,13 @@ Headers = list[tuple[str, str]]
 Refusal = tuple[int, Headers, bytes]  # as Granian's response_bytes() takes it
 
 # Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
-FAST_PATHS = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
+FAST_PATHS = {"/livez", "/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
 
 
 class Request:
-    def __init__(self, scope: Scope, protocol: HTTPProtocol) -> None:
+    """A request with what decides when it is served. `is_last`: its response ends the connection."""
+
+    def __init__(self, scope: Scope, protocol: HTTPProtocol, *, is_last: bool = False) -> None:
         self.path, self.protocol = scope.path, protocol
         self.environ = build_environ(scope)
         self.client = client_address(self.environ)
@@ -34,14 +36,15 @@ class Request:
         # The server closes a connection with an unread body, and has to say so (`Connection: close`). Otherwise a proxy
         # sends the next request on it, perhaps of another client, and that request fails.
         self.has_unread_body = announces_body(self.environ)
+        self.is_last = is_last
         self.loop = asyncio.get_running_loop()
         # Its result is a refusal, or None if a thread has responded.
         self.responded: asyncio.Future[Refusal | None] = self.loop.create_future()
 
     @property
     def connection(self) -> Headers:
-        """The header that any response needs as long as the body is unread."""
-        return [("connection", "close")] if self.has_unread_body else []
+        """The header that any response needs that ends the connection."""
+        return [("connection", "close")] if self.has_unread_body or self.is_last else []
 
 
 def build_environ(scope: Scope) -> WSGIEnvironment:

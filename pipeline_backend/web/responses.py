@@ -41,6 +41,8 @@ def refusal(status: int, message: str, *, is_page: bool = False, retry_after: in
 
 LENGTH_REQUIRED = refusal(411, "Send this with a Content-Length.", is_page=True)
 REQUEST_TIMEOUT = refusal(408, "The request body did not arrive in time")
+STOPPING = refusal(503, "The web server is stopping")
+LIVE = 200, STOPPING[1], orjson.dumps({"status": "ok"})
 TOO_MANY_BODIES = refusal(503, UNAVAILABLE, retry_after=RETRY_AFTER_SECONDS)
 
 

@@ -7,6 +7,7 @@ With plain WSGI, four clients that announce a body and stall would stop a proces
 import asyncio
 import io
 import logging
+import signal
 from collections.abc import Callable, Iterable
 from threading import Event, Thread
 from typing import Any
@@ -46,9 +47,12 @@ class RsgiApplication:
         self.body_memory = BodyMemory()
         self.credentials = KnownCredentials()
         self.anonymous_pages = PageCounter()
+        self.is_draining = False
 
-    def __rsgi_init__(self, _loop: asyncio.AbstractEventLoop) -> None:
+    def __rsgi_init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """Start the threads, and warm up one of them. Granian calls this once in each process, before its requests."""
+        if settings.DRAIN_SECONDS:
+            loop.add_signal_handler(signal.SIGTERM, self.drain, loop)  # replaces Granian's
         takes_body("POST", "/")  # imports the URL configuration, which would stop the event loop later
         # Not a ThreadPoolExecutor: its futures would double the cost of this adapter.
         for number in range(1, settings.WEB_THREADS):
@@ -58,8 +62,19 @@ class RsgiApplication:
         Thread(target=self._warm_worker, args=(is_warm,), name="web-0", daemon=True).start()
         is_warm.wait(WARM_UP_SECONDS)
 
+    def drain(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Stop, but first let the proxy choose another web server, and give up its connections to this one.
+
+        Granian closes idle connections when it stops, and a proxy may be sending a request on one at that moment.
+        """
+        self.is_draining = True
+        loop.call_later(settings.DRAIN_SECONDS, signal.raise_signal, signal.SIGINT)  # which Granian handles
+
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
-        request = Request(scope, protocol)
+        request = Request(scope, protocol, is_last=self.is_draining)
+        if request.path == "/livez" or (self.is_draining and request.path == "/readyz"):
+            responses.send_refusal(request, responses.STOPPING if self.is_draining else responses.LIVE)
+            return
         refusal: Refusal | None = responses.TOO_MANY_BODIES
         try:
             refusal = responses.refuse_long_header(request) or await self.read_body(request) or self.queue(request)

@@ -36,6 +36,7 @@ SETTINGS = listed_in("docs/operate.md")
 SECRET = "S3cret"
 NOT_TEXT = f"{SECRET}\udcff"  # a byte that isn't UTF-8
 ANY_TEXT = [NOT_TEXT, f"{SECRET}\n{SECRET}"]
+ZERO = {"DRAIN_SECONDS"}
 WHOLE_NUMBER = [NOT_TEXT, "", "ten", "-1", "1.5", "1e3", "1 000", "٣", "99999999999"]
 BOOLEAN = [NOT_TEXT, "", "ture", "2", "true false"]
 KEY = Fernet.generate_key().decode()
@@ -155,6 +156,7 @@ TOO_SMALL_OR_LARGE = {
     "KEEP_DELIVERIES_DAYS": ["36501"],
     "KEEP_SECURITY_EVENTS_DAYS": ["36501"],
     "KEEP_ADMIN_LOG_DAYS": ["36501"],
+    "DRAIN_SECONDS": ["61"],
     "WEB_THREADS": ["257"],
 }
 
@@ -194,7 +196,7 @@ def nonsense_for(name: str) -> list[str]:
     """Return values that the setting can't have. A setting of a new type needs its own here."""
     default = SETTINGS[name]
     if default.isdecimal():
-        return [*WHOLE_NUMBER, "0", *TOO_SMALL_OR_LARGE.get(name, [])]
+        return [*WHOLE_NUMBER, *([] if name in ZERO else ["0"]), *TOO_SMALL_OR_LARGE.get(name, [])]
     if default in {"true", "false"}:
         return BOOLEAN
     return [*URLS[name][1], *ANY_TEXT] if name in URLS else OTHERS[name]

@@ -55,7 +55,7 @@ def copy_build_context(target: Path) -> None:
 
 def write_env(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Run the script that writes .env, in a folder with the files that it needs."""
-    for name in (".env.example", "deploy/server.env.example", "scripts/write_env.py"):
+    for name in (".env.example", "deploy/server.env.example", "docker-compose.build.yml", "scripts/write_env.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     # -I and -S: no installed packages, as on a new server.
@@ -79,11 +79,11 @@ def compose(variables: dict[str, str]) -> dict[str, Any]:
     """Return docker-compose.yml with the variables filled in. Raises KeyError for one that is missing or empty."""
 
     def value(match: re.Match[str]) -> str:
-        name = match[1]
-        if not variables.get(name):
+        name, default = match.groups()
+        if not variables.get(name) and default is None:
             raise KeyError(name)
-        return variables[name]
+        return variables.get(name) or default
 
     text = (ROOT / "docker-compose.yml").read_text()
-    parsed: dict[str, Any] = yaml.safe_load(re.sub(r"\$\{(\w+):\?[^}]*\}", value, text))
+    parsed: dict[str, Any] = yaml.safe_load(re.sub(r"\$\{(\w+):(?:\?[^}]*|-([^}]*))\}", value, text))
     return parsed

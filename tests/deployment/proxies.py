@@ -2,9 +2,10 @@
 
 import http.client
 import os
+import shlex
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.message import Message
@@ -126,9 +127,9 @@ def read(response: http.client.HTTPResponse) -> Answer:
 
 
 def start(
-    server: Server, kind: str, name: str, web_port: int, *, tls: bool = True, changes: Mapping[str, str] | None = None
+    server: Server, kind: str, name: str, *web_ports: int, tls: bool = True, changes: Mapping[str, str] | None = None
 ) -> Proxy:
-    """Start a proxy with the configuration that the page installs, and wait until it answers.
+    """Start a proxy with the configuration that the page installs, for one or two web servers; wait until it answers.
 
     `changes` replaces texts of the configuration. Without `tls` the site itself is served by plain http.
     """
@@ -136,7 +137,7 @@ def start(
     proxy = Proxy(kind, server.folder / f"{kind}-{name}")
     proxy.folder.mkdir()
     configure = configure_caddy if kind == "caddy" else configure_nginx
-    command, variables = configure(server, proxy, web_port, changes or {}, tls=tls)
+    command, variables = configure(server, proxy, web_ports, changes or {}, tls=tls)
     log = f"{proxy.folder.name}/output"
     process = server.start(log, [program, *command], {"PATH": os.defpath, "HOME": str(proxy.folder), **variables})
     ready = proxy.answers if tls else partial(accepts, proxy.http_port)
@@ -149,7 +150,7 @@ Configured = tuple[list[str], dict[str, str]]  # the command's arguments, and it
 
 
 def configure_caddy(
-    server: Server, proxy: Proxy, web_port: int, changes: Mapping[str, str], *, tls: bool
+    server: Server, proxy: Proxy, web_ports: Sequence[int], changes: Mapping[str, str], *, tls: bool
 ) -> Configured:
     """Write the Caddyfile with our ports and a certificate authority of its own, which it doesn't install anywhere."""
     own = f"""{{
@@ -163,23 +164,24 @@ def configure_caddy(
     text = replaced((server.folder / "etc/caddy/Caddyfile").read_text(), changes).replace("\n{\n", f"\n{own}", 1)
     (proxy.folder / "Caddyfile").write_text(text)
     drop_in = (server.folder / "etc/systemd/system/caddy.service.d/pipeline.conf").read_text()
-    variables = dict(pair.split("=", 1) for pair in drop_in.partition("Environment=")[2].split())
-    assert variables == {"SITE_ADDRESS": "localhost", "WEB_ADDRESS": "127.0.0.1:8000"}
-    variables["WEB_ADDRESS"] = f"127.0.0.1:{web_port}"
+    variables = dict(pair.split("=", 1) for pair in shlex.split(drop_in.partition("Environment=")[2]))
+    assert variables == {"SITE_ADDRESS": "localhost", "WEB_ADDRESS": "127.0.0.1:8000 127.0.0.1:8001"}
+    variables["WEB_ADDRESS"] = " ".join(f"127.0.0.1:{port}" for port in web_ports)
     if not tls:
         variables["SITE_ADDRESS"] = f"http://localhost:{proxy.http_port}"
     return ["run", "--config", str(proxy.folder / "Caddyfile"), "--adapter", "caddyfile"], variables
 
 
 def configure_nginx(
-    server: Server, proxy: Proxy, web_port: int, changes: Mapping[str, str], *, tls: bool
+    server: Server, proxy: Proxy, web_ports: Sequence[int], changes: Mapping[str, str], *, tls: bool
 ) -> Configured:
     """Write the configuration with our ports, logs and certificate, included as Debian's own nginx.conf does it."""
     own = {
         "/etc/letsencrypt/live/localhost/fullchain.pem": f"{proxy.folder}/certificate.pem",
         "/etc/letsencrypt/live/localhost/privkey.pem": f"{proxy.folder}/key.pem",
         "/var/log/nginx": str(proxy.folder),
-        "127.0.0.1:8000": f"127.0.0.1:{web_port}",
+        "server 127.0.0.1:8000;": f"server 127.0.0.1:{web_ports[0]};",
+        "server 127.0.0.1:8001;": f"server 127.0.0.1:{web_ports[1]};" if web_ports[1:] else "",
         "listen 80;": f"listen 127.0.0.1:{proxy.http_port};",
         "listen 443 ssl": f"listen 127.0.0.1:{proxy.https_port} ssl",
         "listen [::]:80;": "",

@@ -31,7 +31,8 @@ from tests.faults.stack import reserved_port
 
 SECONDS = 120  # for each wait: only a hang takes as long
 CODE = "/opt/pipeline-backend"
-UNITS = ["pipeline-web", "pipeline-worker"]
+VERSIONS = "/opt/pipeline-backend-versions"
+UNITS = ["pipeline-web", "pipeline-web2", "pipeline-worker"]
 SCRIPTS = {
     "runuser": 'shift 3\nexec "$@"',  # runuser -u NAME -- COMMAND
     "logger": "cat",
@@ -79,7 +80,9 @@ class Server:
         self.web_port, self.redis_port = 0, reserved_port()
         self.name = f"server_{uuid.uuid4().hex[:8]}"  # of the database, and of its owner
         self.running: dict[str, subprocess.Popen[bytes]] = {}
-        copy_build_context(self.code)
+        version = folder / "opt/pipeline-backend-versions/first"
+        copy_build_context(version)
+        self.code.symlink_to(version)
         shutil.copytree(ROOT / "deploy", self.code / "deploy")
         (self.code / ".venv").symlink_to(sys.prefix)
         self.prepare_commands()
@@ -107,8 +110,9 @@ class Server:
         for name, script in SCRIPTS.items():
             (self.commands / name).write_text(f"#!/bin/sh\n{script}\n")
             (self.commands / name).chmod(0o755)
-        backup = self.code / "deploy/backup.sh"
-        backup.write_text(self.place(backup.read_text()).replace("{2:-pipeline}", f"{{2:-{self.name}}}"))
+        for script in ("backup.sh", "upgrade.sh"):
+            file = self.code / "deploy" / script
+            file.write_text(self.place(file.read_text()).replace("{2:-pipeline}", f"{{2:-{self.name}}}"))
 
     def place(self, text: str) -> str:
         """Return the text with the system's paths below our folder."""
@@ -192,7 +196,8 @@ class Server:
 
     def variables(self, unit: Unit) -> dict[str, str]:
         """Return the environment of a service."""
-        own = dict([unit.options["Environment"].split("=", 1)]) | {"TMPDIR": str(self.folder / "tmp")}  # PrivateTmp
+        own = dict(pair.split("=", 1) for pair in unit.options["Environment"].split())
+        own["TMPDIR"] = str(self.folder / "tmp")  # PrivateTmp
         return {"PATH": os.defpath, **own, **read_env(Path(self.place(unit.options["EnvironmentFile"])))}
 
     def start_web(self, process_name: str, **settings: str) -> int:

@@ -4,11 +4,13 @@ import platform
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 
+from pipeline_backend.web.__main__ import command as web_command
 from tests.commands.runner import file_mode
 from tests.deployment.files import ROOT, compose, dockerfile, new_env, read_env, write_env
 
@@ -110,6 +112,7 @@ def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path
         "migrate",
         "proxy",
         "web",
+        "web2",
         "worker",
         "mail",
         "prometheus",
@@ -118,14 +121,14 @@ def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path
     assert set(named) == set(file["volumes"])
     assert all((ROOT / source).is_file() for source in sources if source.startswith("."))
     assert {needed for service in services.values() for needed in service.get("depends_on", {})} <= services.keys()
-    # A service that others wait for until it is healthy has a check: its own, or for web the image's.
+    # A service that others wait for until it is healthy has a check.
     awaited = {
         name
         for service in services.values()
         for name, condition in service.get("depends_on", {}).items()
         if condition["condition"] == "service_healthy"
     }
-    assert {name for name in awaited if "healthcheck" not in services[name]} == {"web"}
+    assert {name for name in awaited if "healthcheck" not in services[name]} == set()
     # Everything but the proxy is for this computer only.
     assert published.keys() == {"proxy", "mail", "prometheus", "grafana"}
     assert published["mail"] == ["127.0.0.1:8025:8025"]
@@ -136,8 +139,36 @@ def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path
         "db:/var/lib/postgresql",
         "./deploy/ordinary_owner.sql:/docker-entrypoint-initdb.d/ordinary_owner.sql:ro",
     ]
-    assert f"reverse_proxy {{$WEB_ADDRESS:web:{exposed[0]}}}" in (ROOT / "Caddyfile").read_text()
+    web = [name for name, service in services.items() if "pipeline_backend.web" in service.get("command", [])]
+    assert f"{{$WEB_ADDRESS:{' '.join(f'{name}:{exposed[0]}' for name in web)}}}" in (ROOT / "Caddyfile").read_text()
     assert env["EMAIL_URL"] == "smtp://mail:1025"
+
+
+def test_the_two_web_servers_of_compose_are_the_same_and_may_finish_their_requests(tmp_path: Path) -> None:
+    services = compose(new_env(tmp_path))["services"]
+    options = {option.partition("=")[0]: option for option in web_command([], 0)}
+
+    assert services["web"] == services["web2"]
+    kill_seconds = int(options["--workers-kill-timeout"].partition("=")[2])
+    drain_seconds = int(services["web"]["environment"]["DRAIN_SECONDS"])
+    assert drain_seconds + 30 <= kill_seconds < int(services["web"]["stop_grace_period"].removesuffix("s"))
+
+
+def test_the_build_of_compose_is_an_override_for_each_service_of_the_image(tmp_path: Path) -> None:
+    services = compose(new_env(tmp_path))["services"]
+    override = yaml.safe_load((ROOT / "docker-compose.build.yml").read_text())["services"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    images = {name: service["image"] for name, service in services.items() if "pipeline-backend" in service["image"]}
+
+    assert images.keys() == override.keys()
+    assert set(images.values()) == {f"ghcr.io/pipeline-backend/pipeline-backend:{version}"}
+    assert [name for name, service in services.items() if "build" in service] == []
+    assert [name for name, service in override.items() if "build" in service] == ["migrate"]
+    assert {service["image"] for service in override.values()} == {"${PIPELINE_IMAGE:-pipeline-backend}"}
+    # Only where it is tried out from a checkout.
+    assert (tmp_path / "docker-compose.override.yml").exists()
+    new_env(tmp_path / "server", "pipeline.example.com")
+    assert not (tmp_path / "server/docker-compose.override.yml").exists()
 
 
 def test_prometheus_of_compose_scrapes_where_web_and_workers_answer(tmp_path: Path) -> None:
@@ -154,7 +185,7 @@ def test_prometheus_of_compose_scrapes_where_web_and_workers_answer(tmp_path: Pa
     mounted = dict(volume.split(":")[:2] for volume in services["prometheus"]["volumes"])
 
     worker_port = int(services["worker"]["environment"]["METRICS_ADDRESS"].removeprefix("0.0.0.0:"))
-    assert targets == {("web",): int(exposed[0]), ("worker",): worker_port}
+    assert targets == {("web", "web2"): int(exposed[0]), ("worker",): worker_port}
     assert secrets == {f"/run/secrets/{name}" for name in services["prometheus"]["secrets"]}
     assert [file["secrets"][name] for name in services["prometheus"]["secrets"]] == [{"environment": "METRICS_TOKEN"}]
     # The image's own command line reads this file.
@@ -205,9 +236,10 @@ def test_image_runs_as_a_user_without_rights_and_has_no_secrets() -> None:
     assert ".env" in (ROOT / ".dockerignore").read_text().split()
 
 
-def test_linters_accept_both_files() -> None:
+def test_linters_accept_the_files() -> None:
+    compose_files = ["docker-compose.yml", "docker-compose.build.yml", "docker-compose.servers.yml"]
     commands = [
-        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml"]
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", *compose_files],
     ]
     # There is no wheel of hadolint for other systems.
     if sys.platform == "linux" and platform.machine() == "x86_64":

@@ -66,7 +66,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """Run every RUN of the Dockerfile but those that create the virtual environment and the user."""
     built = Image(tmp_path_factory.mktemp("image"))
     commands = [step for step in built.steps if step.name == "RUN" and "useradd" not in step.arguments]
-    assert commands[0].arguments == "python -m venv /venv"
+    assert commands[0].arguments == "python -m venv --without-pip /venv"
     # pip may change nothing: the virtual environment is the tests' own.
     unchanged = {"PIP_DRY_RUN": "1", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}
     for step in commands[1:]:
@@ -165,11 +165,10 @@ def answers(port: int) -> bool:
 
 
 def start_web(services: Services) -> None:
-    """Start the image's CMD, on a free port, and wait until the check of the image succeeds."""
-    assert "command" not in services.services["web"]
+    """Start the command of a web server on a free port, and wait until the check of the image succeeds."""
     for _attempt in range(5):
         services.web_port = free_port()
-        command = [part.replace("8000", str(services.web_port)) for part in step(services.image, "CMD").command()]
+        command = [part.replace("8000", str(services.web_port)) for part in services.services["web"]["command"]]
         process = services.start("web", command, services.environment("web"))
         processes.wait_until(lambda: process.poll() is not None or answers(services.web_port), SECONDS)  # noqa: B023
         if process.poll() is None:

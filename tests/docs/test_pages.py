@@ -43,6 +43,7 @@ NOT_RUN_LANGUAGES = {
 # The blocks below these headings change the system, or need other servers.
 RUN_ELSEWHERE = {
     ("docs/operate.md", "Without containers"): "tests/deployment/test_without_containers.py",
+    ("docs/operate.md", "Upgrading"): "tests/deployment/test_without_containers.py",
     ("docs/operate.md", "Backups"): "tests/deployment/test_backup.py",
 }
 # The beginnings of commands that can't run in a test.
