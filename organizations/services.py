@@ -1,6 +1,6 @@
 """Services for organizations, members, users and API keys."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from organizations.events import key_revoked, key_rotated, recorded_as_member
 from organizations.keys import new_key
 from organizations.models import ApiKey, MemberRole, Membership, Organization, SecurityEventKind, User
 from organizations.security_log import record_security_event
+from organizations.working_hours import Hours
 
 # Of an organization, neither revoked nor expired. All live keys are read when one address has failed too often.
 MAX_API_KEYS = 50
@@ -176,6 +177,19 @@ def change_member(
         record_security_event(SecurityEventKind.ROLE_CHANGED, user=user, organization=organization, details=details)
     if stored.is_active != is_active:
         record_security_event(SecurityEventKind.MEMBER_DEACTIVATED, user=user, organization=organization)
+    return member
+
+
+def set_working_hours(
+    *,
+    member: Membership,
+    hours: Sequence[Hours] | None,
+    days_off: Sequence[Sequence[str]] | None,
+    buffer_minutes: int,
+) -> Membership:
+    """Store when the member can have calls, as `organizations.working_hours` has it; None for the default week."""
+    member.working_hours, member.days_off, member.buffer_minutes = hours, days_off, buffer_minutes
+    member.save(update_fields=["working_hours", "days_off", "buffer_minutes"])
     return member
 
 

@@ -1,15 +1,17 @@
 """Members of organizations, invitations to become one, and saved views of the admin's lists."""
 
+from datetime import timedelta
 from typing import Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q, UniqueConstraint, Value
 from django.db.models.functions import Coalesce, Concat, Lower, Now, NullIf, Trim
 
-from foundation.db.timestamps import MillisecondDateTimeField, now
+from foundation.db.timestamps import MillisecondDateTimeField, get_zone, now
 from foundation.outbox import Job, State
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models.users import EmailQuerySet, User
+from organizations.working_hours import DEFAULT_WEEK, WorkingWeek
 
 
 # From most to least: `permissions.ROLE_ORDER`, which decides who may assign which role, is this order reversed.
@@ -35,6 +37,10 @@ class Membership(TenantModel):
     wants_mail = models.BooleanField(
         "wants notifications", default=True, help_text="E-mail about booked, rescheduled and canceled appointments."
     )
+    # By weekday, as `organizations.working_hours` has them; null for the default.
+    working_hours = models.JSONField(null=True, blank=True)
+    days_off = models.JSONField(null=True, blank=True)
+    buffer_minutes = models.PositiveSmallIntegerField("pause between calls", default=0, db_default=0)
     # When a value that the API shows of the member last changed, also one of the user.
     updated_at = MillisecondDateTimeField(default=now, db_default=Now(), editable=False)
 
@@ -44,6 +50,15 @@ class Membership(TenantModel):
 
     def __str__(self) -> str:
         return self.user.get_full_name()
+
+    @property
+    def working_week(self) -> WorkingWeek:
+        return WorkingWeek(
+            get_zone(self.user.time_zone),
+            self.working_hours or DEFAULT_WEEK,
+            self.days_off or (),
+            timedelta(minutes=self.buffer_minutes),
+        )
 
 
 # The members that bookings, opt-ins, imports and forms can name as host, setter or triager. A viewer could do nothing

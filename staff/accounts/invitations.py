@@ -11,13 +11,13 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from accounts.invitations import allow_again, invite, send_again, withdraw
 from organizations.models import Invitation
 from organizations.permissions import Area, assignable_roles, current_user, is_operator
-from staff.accounts.members import MemberForm
+from staff.accounts.members import RoleForm
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.forms import accepted_email
 from staff.toolkit.tenant import TenantAdmin
 
 
-class InvitationForm(MemberForm):
+class InvitationForm(RoleForm):
     class Meta:
         help_texts = {"email": "This address gets an e-mail with a link. The person becomes a member by accepting."}
 

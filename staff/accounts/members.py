@@ -3,20 +3,27 @@
 from operator import attrgetter
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.shortcuts import redirect
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminSelectWidget
 
+from accounts.time_zone import describe_zone
 from organizations.actors import staff_actor
 from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
-from organizations.services import change_member, leave_organization
+from organizations.services import change_member, leave_organization, set_working_hours
+from organizations.working_hours import format_week
+from staff.accounts.working_hours import BUFFERS, DaysOffField, WeekField
 from staff.appointments.upcoming import hosted_appointments
 from staff.connections.notifications import email_notifications
 from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.base import Fieldsets
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
@@ -26,8 +33,36 @@ def leave_question(member: Membership) -> SafeString:
     return format_html("{} Your open work: {}", text, work) if work else format_html("{}", text)
 
 
-class MemberForm(TenantForm):
+def other_zone(member: Membership) -> str:
+    """Return a sentence if the member's clock is not the one of the page, which names its zone already."""
+    zone = member.user.time_zone
+    return "" if zone == timezone.get_current_timezone_name() else f" Times are in {describe_zone(zone)}."
+
+
+class RoleForm(TenantForm):
     """A form that offers the roles that the user may give."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "role" in self.fields:  # otherwise it is read-only
+            roles, field = assignable_roles(self.request, self.organization.pk), self.fields["role"]
+            field.choices = [(role.value, role.label) for role in reversed(roles)]  # type: ignore[attr-defined]
+
+
+class MemberForm(RoleForm):
+    working_hours = WeekField(help_text="Such as 9-18, or 9-12, 13-18. Leave a day off empty.")
+    days_off = DaysOffField(
+        required=False, help_text="Holidays, one in a line, or the first to the last day: 24.12.2026 to 1.1.2027."
+    )
+    buffer_minutes = forms.TypedChoiceField(
+        required=False,
+        coerce=int,
+        empty_value=0,  # type: ignore[arg-type]  # it may be anything
+        choices=BUFFERS.items(),
+        label="Pause between calls",
+        widget=UnfoldAdminSelectWidget,
+        help_text="Kept free before and after each call.",
+    )
 
     class Meta:
         help_texts = {
@@ -37,9 +72,8 @@ class MemberForm(TenantForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "role" in self.fields:  # otherwise it is read-only
-            roles, field = assignable_roles(self.request, self.organization.pk), self.fields["role"]
-            field.choices = [(role.value, role.label) for role in reversed(roles)]  # type: ignore[attr-defined]
+        hours = self.fields["working_hours"]
+        hours.help_text = f"{hours.help_text}{other_zone(self.instance)}"
 
 
 @admin.register(Membership)
@@ -58,19 +92,25 @@ class MembershipAdmin(TenantAdmin):
     email_notifications = email_notifications
     can_add = False
     readonly_fields = ("name", "email", "open_work", "account_id", "created_at")
-    fields = ("name", "email", "role", "is_active", "open_work", "wants_mail", "account_id", "created_at")
+    fields = ["name", "email", "role", "is_active", "open_work", "wants_mail", "account_id", "created_at"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
         if obj is None:
             return ()
+        fixed = [*self.readonly_fields, "working_week"]
         if not self.has_manage_permission(request, obj):
-            return (*self.readonly_fields, "role", "is_active")
-        fixed = list(self.readonly_fields)
+            return (*fixed, "role", "is_active")
         if not obj.is_active:
             fixed.append("is_active")  # a former member comes back by accepting an invitation only
         if not obj.wants_mail and not self.has_own_permission(request, obj):
             fixed.append("wants_mail")  # only the member can switch their e-mail on again
         return tuple(fixed)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Membership | None = None) -> Fieldsets:
+        """Return the fieldsets; to users who may only view the page, the working hours in words."""
+        may_change = self.has_change_permission(request, obj)
+        hours = ["working_hours", "days_off", "buffer_minutes"] if may_change else ["working_week"]
+        return [(None, {"fields": self.fields}), ("Working hours", {"fields": hours})]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         """Return the members of organizations that the user owns or manages, and the user's own memberships."""
@@ -107,6 +147,10 @@ class MembershipAdmin(TenantAdmin):
     def open_work(self, member: Membership) -> SafeString | str:
         return hosted_appointments(member) or "Nothing"
 
+    @admin.display(description="Working hours")
+    def working_week(self, member: Membership) -> str:
+        return f"{format_week(member.working_week.hours) or 'None'}.{other_zone(member)}"
+
     @admin.display(description="User ID")
     def account_id(self, member: Membership) -> str:
         return member.user_id
@@ -122,6 +166,14 @@ class MembershipAdmin(TenantAdmin):
             wants_mail=data.get("wants_mail", obj.wants_mail),
             assignable=assignable_roles(request, obj.organization_id),
         )
+        # A page that was opened before an upgrade lacks the fields.
+        if "working_hours_0" in form.data and {"working_hours", "days_off", "buffer_minutes"} & {*form.changed_data}:
+            set_working_hours(
+                member=obj,
+                hours=data["working_hours"],
+                days_off=data["days_off"],
+                buffer_minutes=data["buffer_minutes"],
+            )
         if "is_active" in form.changed_data and (work := hosted_appointments(obj)):
             messages.warning(request, format_html("{} has no access any more. Open work: {}", obj, work))
 

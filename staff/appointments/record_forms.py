@@ -19,8 +19,8 @@ from notifications.models import Kind
 from organizations.models import Membership
 from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
-from staff.toolkit.forms import TimestampField, validate_year
 from staff.toolkit.timeline import full_time
+from staff.toolkit.times import TimestampField
 from statuses.models import PAID_ROLES, RESULT_ROLES, Board, Status, StatusRole
 
 Preset: TypeAlias = Callable[[Appointment], Status | None]
@@ -90,13 +90,7 @@ def simplified(text: str) -> str:
 class OutcomeForm(ConfirmationForm):
     outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
     lead_status = forms.ModelChoiceField(Status.unscoped.none(), required=False, widget=widgets.UnfoldAdminSelectWidget)
-    next_step_at = forms.DateTimeField(
-        required=False,
-        label="Call back on",
-        validators=[validate_year],
-        widget=widgets.UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
-        help_text="Becomes the lead's next step.",
-    )
+    next_step_at = TimestampField(required=False, label="Call back on", help_text="Becomes the lead's next step.")
 
     def __init__(self, *args: Any, preset: Preset | None = None, asks_next_step: bool = False, **kwargs: Any) -> None:
         """`preset` returns the outcome; without it, the user chooses one."""
@@ -131,7 +125,7 @@ class OutcomeForm(ConfirmationForm):
 
 
 class RescheduleForm(ConfirmationForm):
-    schedule_time = TimestampField(label="New time", widget=widgets.UnfoldAdminSplitDateTimeVerticalWidget)
+    schedule_time = TimestampField(label="New time")
     reason = forms.CharField(
         required=False,
         max_length=10_000,

@@ -18,12 +18,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from appointments.conditions import ENDS_AT, LONGEST
+from appointments.free_times import free_spans, next_quarter
 from appointments.models import Appointment
 from foundation.db.timestamps import isoformat_z, now
 from organizations.models import MemberRole, Membership
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
+from organizations.working_hours import Span
 from staff.appointments.schedule import is_canceled
-from staff.calendar.grid import Column, Grid, Slot, blocks_of, build_grid, day_span, gaps, hourly, lay_out
+from staff.calendar.grid import SHORTEST_GAP, Column, Slot, blocks_of, build_grid, day_span, hourly, lay_out
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.lists import parse_day
 from staff.toolkit.views import ALL, Layout, ViewChangeList, layout_response
@@ -115,14 +117,17 @@ class Calendar(Layout):
         columns = []
         for host in hosts:
             hosted = [row for row in visible if row.host_id == (host.pk if host else None)]
-            columns += [Column(day, host, blocks_of(hosted, match_ids, span)) for day, span in spans.items()]
+            columns += [
+                Column(day, host, blocks_of(hosted, match_ids, span), working=working_hours(host, span))
+                for day, span in spans.items()
+            ]
         grid = build_grid(calendar.days, calendar.zone, columns)
         # In a week of several hosts there is no place for rows of hours: each of its cells is a list.
         is_table = calendar.is_week and len(hosts) > 1
         for column in columns:
             # With some of the appointments only, a time could look free that isn't.
             if calendar.can_book and is_complete:
-                column.slots = list(free_slots(calendar, grid, column, by_hour=not is_table))
+                column.slots = list(free_slots(calendar, column, by_hour=not is_table))
             lay_out(column, grid)
         length = len(calendar.days)
         context: dict[str, object] = {
@@ -170,12 +175,21 @@ def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> tuple[list[Me
     return choices, chosen
 
 
-def free_slots(page: CalendarPage, grid: Grid, column: Column, *, by_hour: bool) -> Iterator[Slot]:
+def working_hours(host: Membership | None, day: Span) -> list[Span]:
+    """Return the hours of the day at which the host can have calls; none of a member who has left."""
+    is_active = host is not None and host.is_active and host.user.is_active
+    return host.working_week.spans(*day) if host and is_active else []
+
+
+def free_slots(page: CalendarPage, column: Column, *, by_hour: bool) -> Iterator[Slot]:
     """Yield the times in a host's day that can be booked, whole or cut at the full hours."""
     host = column.host
-    if not isinstance(host, Membership) or not (host.is_active and host.user.is_active):
+    if not isinstance(host, Membership):
         return
-    for gap in gaps(column.blocks, grid.window(column.day), page.at):
+    busy = [block.span for block in column.blocks if not is_canceled(block.appointment)]
+    for gap in free_spans(column.working, busy, buffer=host.working_week.buffer, earliest=next_quarter(page.at)):
+        if gap.end - gap.start < SHORTEST_GAP:
+            continue
         for span in hourly(gap, page.zone) if by_hour else [gap]:
             values = {"organization": page.organization.pk, "host": host.pk, "schedule_time": isoformat_z(span.start)}
             yield Slot(span, gap, f"{reverse('admin:appointments_appointment_add')}?{urlencode(values)}")

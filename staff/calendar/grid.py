@@ -7,26 +7,20 @@ repeats has two rows, and one that it skips has none that day. Positions are cou
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import NamedTuple
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from uuid import UUID
 
 from appointments.models import Appointment
 from appointments.reports import Period
-from staff.appointments.schedule import is_canceled
+from organizations.working_hours import Span
 
 STEP = timedelta(minutes=5)
 STEPS_PER_HOUR = 12
 SHORTEST_BLOCK = 6  # steps, so that a short call can be read
 SHORTEST_GAP = timedelta(minutes=15)
-WORKING_HOURS = (8, 18)  # shown in any case
+DEFAULT_HOURS = (9, 18)  # shown on days without working hours and appointments
 HALF_HOUR = timedelta(minutes=30)  # clocks are moved by half an hour at least
 MAX_LANES = 8  # beside each other; further blocks overlap
-
-
-class Span(NamedTuple):
-    start: datetime
-    end: datetime
 
 
 @dataclass
@@ -72,6 +66,7 @@ class Column:
     day: date
     host: object  # None: the appointments without one
     blocks: list[Block]
+    working: list[Span] = field(default_factory=list)  # the host's hours on this day
     slots: list[Slot] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)  # the positions of hours that don't exist on this day
 
@@ -105,20 +100,14 @@ class Grid:
         is_inside = self.hours[0][0] <= at.astimezone(self.zone).hour <= self.hours[-1][0]
         return position_classes(self.position(at), 0) if is_inside else ""
 
-    def window(self, day: date) -> Span:
-        """Return the day's part of the grid, by the hours that its clock shows."""
-        midnight = datetime.combine(day, time(), self.zone)
-        start, end = (midnight + timedelta(hours=hour) for hour in (self.hours[0][0], self.hours[-1][0] + 1))
-        return Span(start.astimezone(UTC), end.astimezone(UTC))
-
 
 def build_grid(days: Sequence[date], zone: tzinfo, columns: Iterable[Column]) -> Grid:
-    """Return the rows for these days: the working hours, and those from the first to the last appointment."""
-    needed = set(range(*WORKING_HOURS))
-    for column in columns:
-        for block in column.blocks:
-            first, last = block.span.start.astimezone(zone), (block.span.end - STEP).astimezone(zone)
-            needed |= {first.hour, last.hour}
+    """Return the rows for these days: from the first to the last working hour and appointment."""
+    columns = list(columns)
+    working = [span for column in columns for span in column.working]
+    needed = set() if working else set(range(*DEFAULT_HOURS))
+    for span in [*working, *(block.span for column in columns for block in column.blocks)]:
+        needed |= {at.astimezone(zone).hour for at in (span.start, span.end - STEP)}
     hours = {hour for day in days for hour in hours_of(day, zone)}
     return Grid(zone, sorted(hour for hour in hours if min(needed) <= hour[0] <= max(needed)))
 
@@ -168,17 +157,6 @@ def lay_out(column: Column, grid: Grid) -> None:
     hours = hours_of(column.day, grid.zone)
     skipped = [row for row, hour in enumerate(grid.hours) if hour not in hours]
     column.skipped = [position_classes(row * STEPS_PER_HOUR, STEPS_PER_HOUR) for row in skipped]
-
-
-def gaps(blocks: Iterable[Block], window: Span, now: datetime) -> Iterator[Span]:
-    """Yield the free times of a window from the next quarter of an hour on that are long enough for a call."""
-    quarter = now.astimezone(UTC).replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
-    start = max(window.start, quarter if quarter == now else quarter + SHORTEST_GAP)
-    busy = sorted(block.span for block in blocks if not is_canceled(block.appointment))
-    for span in [*busy, Span(window.end, window.end)]:
-        if min(span.start, window.end) - start >= SHORTEST_GAP:
-            yield Span(start, min(span.start, window.end))
-        start = max(start, span.end)
 
 
 def hourly(gap: Span, zone: tzinfo) -> Iterator[Span]:

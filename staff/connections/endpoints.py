@@ -11,15 +11,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSplitDateTimeWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from accounts.pages import secret_page
 from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.connections.health import render_health
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
-from staff.toolkit.forms import validate_year
 from staff.toolkit.tenant import TenantAdmin, TenantForm
+from staff.toolkit.times import TimestampField
 from webhooks.models import Endpoint
 from webhooks.replays import count_pending_replays, recent_replays, replay_since
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
@@ -51,13 +51,8 @@ class EndpointForm(TenantForm):
 
 
 class ReplayMissedForm(ConfirmationForm):
-    since = forms.SplitDateTimeField(widget=UnfoldAdminSplitDateTimeWidget, validators=[validate_year])
-    until = forms.SplitDateTimeField(
-        required=False,
-        widget=UnfoldAdminSplitDateTimeWidget,
-        validators=[validate_year],
-        help_text="Leave empty to replay until now.",
-    )
+    since = TimestampField()
+    until = TimestampField(required=False, help_text="Leave empty to replay until now.")
     types = forms.MultipleChoiceField(
         required=False,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,

@@ -31,8 +31,9 @@ from foundation.outbox import Job, State
 from organizations.actors import staff_actor
 from organizations.permissions import current_user
 from staff.toolkit.actions import AnyPage, AnyRow, row_url
-from staff.toolkit.forms import ServiceForm, TimestampField
+from staff.toolkit.forms import ServiceForm
 from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator
+from staff.toolkit.times import TimestampField, TimestampWidget
 from staff.toolkit.views import TABLE, Layout, ListButton, View, ViewChangeList
 
 STATE_COLORS = {
@@ -258,7 +259,7 @@ class ServiceAdmin(ModelAdmin):
     def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: Any) -> forms.Field | None:
         """Return the form field, without links to other forms; a timestamp has a year of the API's."""
         if isinstance(db_field, MillisecondDateTimeField):
-            kwargs.setdefault("form_class", TimestampField)
+            kwargs = {"form_class": TimestampField, "widget": TimestampWidget, **kwargs}
         field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is None:
             return None

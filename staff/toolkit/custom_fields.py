@@ -19,6 +19,7 @@ from leads.custom_values import TOO_LONG, are_too_long, without_zero_fraction
 from leads.models import CustomField
 from staff.toolkit.export import Cell, Column, Export, yes_or_no
 from staff.toolkit.tenant import OptimisticLockForm
+from staff.toolkit.times import DayField
 
 JsonValue = str | float | bool | None
 
@@ -31,7 +32,7 @@ def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
         case CustomField.Type.BOOLEAN:
             return forms.NullBooleanField(**common, widget=widgets.UnfoldAdminNullBooleanSelectWidget)
         case CustomField.Type.DATE:
-            return forms.DateField(**common, widget=widgets.UnfoldAdminSingleDateWidget)
+            return DayField(**common)
         case CustomField.Type.SELECT:
             # A stored value stays selectable after its option was removed; otherwise the form could not be saved.
             options = dict.fromkeys([*field.options, *([value] if isinstance(value, str) else [])])

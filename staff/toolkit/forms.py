@@ -1,6 +1,6 @@
 """Forms and form fields of the admin."""
 
-from datetime import datetime
+from datetime import date
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -16,25 +16,14 @@ from foundation.api.fields import YEARS
 from staff.toolkit.actions import add_form_errors
 
 
-def validate_year(timestamp: datetime) -> None:
-    if timestamp.year not in YEARS:
+def validate_year(day: date) -> None:
+    if day.year not in YEARS:
         raise ValidationError(f"Enter a year from {YEARS[0]} to {YEARS[-1]}.")
 
 
 def check_new_id(id: UUID) -> None:
     if id.version != 7:  # all rows have this kind
         raise ValidationError("Open the form again.")
-
-
-class TimestampField(forms.SplitDateTimeField):
-    """A day and a time in the user's time zone. A stored time that isn't changed stays exactly as it is."""
-
-    default_validators = [validate_year]
-
-    def _clean_bound_field(self, bf: forms.BoundField) -> datetime | None:
-        # Django refuses a time in the hour that a clock repeats, as it can't know which of the two is meant.
-        unchanged: datetime | None = None if bf._has_changed() else bf.initial  # type: ignore[attr-defined]
-        return unchanged or super()._clean_bound_field(bf)  # type: ignore[misc]
 
 
 class ServiceForm(forms.ModelForm):

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
 from organizations.models import MemberRole, Membership, Organization
+from organizations.services import set_working_hours
 from staff.calendar.grid import Block, Column, Slot
 from tests.factories import deactivate, make_event_type, make_member
 from tests.staff.forms import form_data
@@ -183,12 +184,40 @@ def test_free_times_are_those_to_come_between_the_appointments(mia: Client, week
 
     assert slots(today)[:3] == ["10:00-11:00", "11:00-12:00", "12:00-13:00"]  # it is 10:00
     assert "16:00-17:00" not in slots(today)
-    assert slots(tomorrow) == [f"{hour:02}:00-{hour + 1:02}:00" for hour in (8, 9, 10, 12, 13, 14, 15, 16, 17)]
+    assert slots(tomorrow) == [f"{hour:02}:00-{hour + 1:02}:00" for hour in (9, 10, 12, 13, 14, 15, 16, 17)]
     assert slots(columns(calendar(mia, TUESDAY))["Hana 17"]) == []
 
 
 def test_a_week_of_several_hosts_has_whole_gaps(mia: Client):
-    assert slots(columns(calendar(mia))["Hana 19"]) == ["00:00-11:00", "12:00-00:00"]
+    assert slots(columns(calendar(mia))["Hana 19"]) == ["09:00-11:00", "12:00-18:00"]
+
+
+def test_free_times_are_those_of_the_hosts_working_hours(mia: Client, week: Week):
+    hours = [[["13:00", "17:00"]]] * 5 + [[], []]
+    set_working_hours(member=week.hana, hours=hours, days_off=[["2026-11-20", "2026-11-22"]], buffer_minutes=15)
+    Appointment.objects.of(week.organization).filter(pk=week.appointments["Tomorrow"].pk).update(
+        schedule_time=at(19, 14)
+    )
+
+    response = calendar(mia, host__id__exact=str(week.hana.pk))
+
+    found = {name: slots(column) for name, column in columns(response).items() if slots(column)}
+    assert found == {
+        "Hana 18": ["13:00-14:00", "14:00-15:00", "15:00-15:45"],  # it is Wednesday; the call at 16:00 has its pause
+        "Hana 19": ["13:00-13:45", "15:15-16:00", "16:00-17:00"],
+    }
+
+
+def test_the_hours_of_a_host_in_another_zone_are_shown_as_they_are_here(mia: Client, week: Week):
+    week.hana.user.time_zone = "Asia/Seoul"  # 14 hours ahead
+    week.hana.user.save()
+
+    thursday = columns(calendar(mia, THURSDAY))["Hana 19"]
+    sunday = columns(calendar(mia, "2026-11-22"))["Hana 22"]
+
+    assert [slots(thursday)[0], slots(thursday)[-1]] == ["00:00-01:00", "23:00-00:00"]
+    assert "04:00-05:00" not in slots(thursday)  # 18:00 in Seoul
+    assert slots(sunday) == [f"{hour}:00-{(hour + 1) % 24:02}:00" for hour in range(19, 24)]  # Monday there
 
 
 def test_a_canceled_appointment_takes_no_time(mia: Client, week: Week):
@@ -205,7 +234,7 @@ def test_a_click_on_a_free_time_opens_the_booking_form_with_time_and_host(mia: C
     mia.post(slot.url, form)
 
     booked = Appointment.objects.of(week.organization).get(lead__email="new@example.com")
-    assert (booked.host, booked.schedule_time) == (week.hana, at(19, 8))
+    assert (booked.host, booked.schedule_time) == (week.hana, at(19, 9))
 
 
 @pytest.mark.parametrize("text", ["", "x", "2026-13-01", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])

@@ -259,6 +259,30 @@ def test_members_can_choose_their_own_notifications_and_nothing_else(closer: Cli
     assert "CALL_BOOKED" in host.mail_preference.muted
 
 
+def test_members_and_their_managers_set_working_hours(owner: Client, closer: Client, host: Membership):
+    url = admin_url(Membership, "change", host.pk)
+    form = form_data(closer, url)
+    week = {f"working_hours_{day}": "" for day in range(7)} | {"working_hours_0": "9-12, 1pm-6pm"}
+    closer.post(url, {**form, **week, "days_off": "24.12.2026 to 1.1.2027\n5 Nov 2026", "buffer_minutes": "15"})
+    host.refresh_from_db()
+    own = (host.working_hours, host.days_off, host.buffer_minutes)
+    refused = owner.post(url, {**form_data(owner, url), "working_hours_1": "late", "days_off": "2026-01-02 to x"})
+    owner.post(url, {**form_data(owner, url), **form})
+
+    host.refresh_from_db()
+    assert [form[f"working_hours_{day}"] for day in (0, 6)] == ["09:00–18:00", ""]
+    assert own == (
+        [[["09:00", "12:00"], ["13:00", "18:00"]], *([[]] * 6)],
+        [["2026-11-05", "2026-11-05"], ["2026-12-24", "2027-01-01"]],
+        15,
+    )
+    assert form_errors(refused) == [
+        "Tuesday: Enter hours such as 9:00-18:00, or 9-12, 13-18. Leave a day off empty.",
+        "“2026-01-02 to x” is no day. Enter a date such as 25.11.2026 or 2026-11-25.",
+    ]
+    assert (host.working_hours, host.days_off, host.buffer_minutes) == (None, None, 0)
+
+
 def test_nobody_else_sends_emails_again_to_a_member_who_has_stopped_them(
     owner: Client, closer: Client, host: Membership
 ):

@@ -97,6 +97,15 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("visibilitychange", ask);
 });
 
+// A free time fills in the day and the time of its control.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-start]");
+  if (!button) return;
+  const [day, time] = button.closest(".timestamp").querySelectorAll("input");
+  [day.value, time.value] = button.dataset.start.split(" ");
+  time.dispatchEvent(new Event("change", { bubbles: true }));
+});
+
 // Select2 names its box by the chosen value alone; a screen reader has to say which field it is.
 function nameBoxes() {
   for (const box of document.querySelectorAll(".select2-selection")) {
@@ -113,27 +122,18 @@ function nameBoxes() {
 // jQuery calls it after what waits for the page already, which creates the boxes.
 window.addEventListener("load", () => {
   window.django?.jQuery?.(nameBoxes);
-  setTimeout(nameIcons); // also those that Django's date fields have just got
 });
 
 // Unfold's icons are words in a font, which a screen reader would read, and some of its controls aren't buttons.
 const CONTROL = "a, button, [x-on\\:click]";
 const NAMES = {
   add: "Add",
-  calendar_today: "Choose a day",
   close: "Close",
   dock_to_right: "Show or hide the menu",
   more_horiz: "More",
-  schedule: "Choose a time",
 };
 
 function nameIcons() {
-  // Those of Django's date fields have their word from the style sheet.
-  for (const icon of document.querySelectorAll(".date-icon, .clock-icon")) {
-    icon.ariaHidden = "true";
-    icon.parentElement.ariaLabel = NAMES[icon.matches(".date-icon") ? "calendar_today" : "schedule"];
-    icon.parentElement.role = "button";
-  }
   for (const icon of document.querySelectorAll(".material-symbols-outlined")) {
     const control = icon.closest(CONTROL);
     const word = icon.textContent.trim();
@@ -156,9 +156,6 @@ function nameIcons() {
 
 document.addEventListener("DOMContentLoaded", () => {
   nameIcons();
-  for (const input of document.querySelectorAll(".vDateField, .vTimeField")) {
-    if (!input.labels.length) input.ariaLabel ??= input.matches(".vDateField") ? "Date" : "Time";
-  }
   const main = document.getElementById("main");
   if (main && !document.querySelector("main")) main.role = "main";
   for (const cell of document.querySelectorAll("#result_list [data-label]")) {

@@ -1,0 +1,80 @@
+"""When a host can have a call: their working hours without their other calls and the pauses around these."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from itertools import pairwise
+from uuid import UUID
+
+from appointments.conditions import ENDS_AT, LONGEST
+from appointments.models import Appointment
+from organizations.models import Membership
+from organizations.working_hours import Span
+from statuses.models import StatusRole
+
+QUARTER = timedelta(minutes=15)
+HALF_HOUR = timedelta(minutes=30)
+MAX_DAYS = 14  # that are searched for a free time
+MAX_BUSY = 500  # appointments of a host in these days
+
+
+def free_spans(
+    working: Iterable[Span], busy: Iterable[Span], *, buffer: timedelta, earliest: datetime
+) -> Iterator[Span]:
+    """Yield the parts of the working hours, from `earliest` on, that are neither busy nor within a pause of it."""
+    taken = sorted(Span(span.start - buffer, span.end + buffer) for span in busy)
+    for hours in working:
+        start = max(hours.start, earliest)
+        for span in [*taken, Span(hours.end, hours.end)]:
+            end = min(span.start, hours.end)
+            if start < end:
+                yield Span(start, end)
+            start = max(start, span.end)
+
+
+def free_starts(spans: Iterable[Span], *, duration: timedelta, step: timedelta) -> Iterator[datetime]:
+    """Yield when calls of this duration can begin: at multiples of the step since the full hour in UTC."""
+    for span in spans:
+        start = span.start.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        while start + duration <= span.end:
+            if start >= span.start:
+                yield start
+            start += step
+
+
+def next_quarter(at: datetime) -> datetime:
+    """Return the time itself if it is a quarter of an hour, or else the next one."""
+    quarter = at.astimezone(UTC).replace(minute=at.minute // 15 * 15, second=0, microsecond=0)
+    return quarter if quarter == at else quarter + QUARTER
+
+
+def busy_spans(host: Membership, start: datetime, end: datetime, *, without: UUID | None = None) -> list[Span]:
+    """Return the times of the host's appointments between two times, but not of the one with the id `without`."""
+    rows = (
+        Appointment.objects.of(host.organization)
+        .filter(host=host, schedule_time__gt=start - LONGEST, schedule_time__lt=end)
+        .exclude(pk=without)
+        .exclude(outcome__role=StatusRole.CANCELED)
+        .order_by("schedule_time")
+        .values_list("schedule_time", ENDS_AT)
+    )
+    return [Span(*row) for row in rows[:MAX_BUSY]]
+
+
+def first_free_times(
+    host: Membership, day: date, zone: tzinfo, *, duration: timedelta, now: datetime, without: UUID | None = None
+) -> list[datetime]:
+    """Return when a call can begin on the first day from `day` on that has free times; at most two weeks are searched.
+
+    A day is one of `zone`. Takes one statement.
+    """
+    midnights = [datetime.combine(day + timedelta(days=number), time(), zone) for number in range(MAX_DAYS + 1)]
+    busy = busy_spans(host, midnights[0], midnights[-1], without=without)
+    step = HALF_HOUR if duration >= HALF_HOUR else QUARTER
+    week = host.working_week
+    for start, end in pairwise(midnights):
+        working = week.spans(start.astimezone(UTC), end.astimezone(UTC))
+        spans = free_spans(working, busy, buffer=week.buffer, earliest=next_quarter(now))
+        starts = list(free_starts(spans, duration=duration, step=step))
+        if starts:
+            return starts
+    return []
