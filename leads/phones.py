@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberFormat, ValidationResult
+from phonenumbers.timezone import UNKNOWN_TIMEZONE, time_zones_for_number
 
 from foundation.api.exceptions import ValidationFailed
 
@@ -57,3 +58,9 @@ def read_country_code(text: str) -> str | None:
     # `upper` turns some other letters into ASCII ones, such as the ligature "ﬁ".
     code = text.upper() if text.isascii() else ""
     return code if code in phonenumbers.SUPPORTED_REGIONS else None
+
+
+def time_zones(e164: str) -> list[str]:
+    """Return the time zones of a stored number, by its area or else its country; none if they aren't known."""
+    zones = time_zones_for_number(phonenumbers.parse(e164)) if e164 else ()
+    return [zone for zone in zones if zone != UNKNOWN_TIMEZONE]

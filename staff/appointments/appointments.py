@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
+from uuid import UUID
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.template.loader import render_to_string
+from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 
 from appointments import conditions
@@ -17,23 +19,34 @@ from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
-from organizations.models import CAN_BE_ASSIGNED, MemberRole, Membership
+from organizations.models import CAN_BE_ASSIGNED, MemberRole, Membership, Organization
 from organizations.permissions import Area, current_user
 from staff.appointments import record, record_page, selected
 from staff.appointments.forms import AppointmentForm, BookingForm
-from staff.appointments.schedule import other_appointments
 from staff.appointments.timeline import APPOINTMENT_SOURCES
+from staff.appointments.times import show_times
 from staff.boards.layouts import AppointmentBoard
 from staff.calendar.calendar import Calendar
 from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
 from staff.leads.lists import contact, find_by_lead
 from staff.selections import APPOINTMENT_VIEWS, AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
+from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
 from staff.toolkit.lists import DayRangeFilter, time_column, to_uuid
 from staff.toolkit.record import Fact, RecordAdmin
 from staff.toolkit.views import TABLE
+
+
+def last_choices(organization: Organization, lead_id: UUID) -> dict[str, object]:
+    """Return the host and the event type of the lead's last appointment; of the organization's only the latter."""
+    rows = Appointment.objects.of(organization).exclude(event_type=None)
+    last = rows.filter(lead=lead_id).order_by("-schedule_time").first()
+    if last:
+        return {"host": last.host_id, "event_type": last.event_type_id}
+    newest = rows.order_by("-created_at", "-id").first()
+    return {"event_type": newest.event_type_id} if newest else {}
 
 
 @admin.register(Appointment)
@@ -97,7 +110,7 @@ class AppointmentAdmin(RecordAdmin):
     )
     origin = ("source", "external_reference", "first_source", "last_source", "created_at", "updated_at")
     readonly_fields = ("lead", "no_show", *origin, *UTM_FIELDS)
-    participants = [("host", "setter", "triager"), "other_appointments", "book_anyway"]
+    participants = [("host", "setter", "triager"), "book_anyway"]
     call = ["lead", "schedule_time", ("outcome", "event_type", "call_category"), ("meeting_url", "recording_url")]
     fieldsets = (
         (None, {"fields": call}),
@@ -111,7 +124,7 @@ class AppointmentAdmin(RecordAdmin):
 
     # The page, from top to bottom.
     status_button = staticmethod(record.set_outcome)
-    links = (record_page.join_link,)
+    links = (record_page.join_link, record_page.follow_up_link)
     main_buttons = {
         record.accept_suggestion: "",
         record.reschedule: "r",
@@ -134,9 +147,15 @@ class AppointmentAdmin(RecordAdmin):
     def record_facts(self, row: Appointment) -> Sequence[Fact]:
         return record_page.facts(row)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Appointment | None = None) -> list[str]:
-        """Return the read-only fields; the list of other appointments is one of a new appointment, too."""
-        return [*super().get_readonly_fields(request, obj), "other_appointments"]
+    def get_fieldsets(self, request: HttpRequest, obj: Appointment | None = None) -> Fieldsets:
+        """Return the fieldsets; those of a new appointment of a lead in the address don't ask who it is."""
+        fieldsets = super().get_fieldsets(request, obj)
+        has_lead = obj is None and to_uuid(request.GET.get("lead", "")).int
+        return [("Lead", {"fields": ["lead"]}), *fieldsets[1:]] if has_lead else fieldsets
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(partial(show_times, page=self))
+        return [path("times/", view, name="appointments_appointment_times"), *super().get_urls()]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, object]:
         """Return the values in the address of the booking form, such as those of a free time in the calendar."""
@@ -147,24 +166,25 @@ class AppointmentAdmin(RecordAdmin):
         return values
 
     def own_part(self, request: HttpRequest) -> dict[str, object]:
-        """Return the user's own part in a new appointment: a closer is its host, a setter the one of a lead without."""
+        """Return what a new appointment begins with: `last_choices`, and the user's own part.
+
+        A closer is the host, a setter the setter of a lead without one.
+        """
         organization = self.chosen_organization(request)
         if organization is None:
             return {}
+        lead_id = to_uuid(request.GET.get("lead", ""))
         own = Membership.objects.of(organization).filter(CAN_BE_ASSIGNED, user=current_user(request)).first()
+        values = last_choices(organization, lead_id)
         if own and own.role == MemberRole.CLOSER:
-            return {"host": own.pk}
-        has_setter = Lead.objects.of(organization).filter(pk=to_uuid(request.GET.get("lead", "")), setter__isnull=False)
-        return {"setter": own.pk} if own and own.role == MemberRole.SETTER and not has_setter.exists() else {}
+            return {**values, "host": own.pk}
+        has_setter = Lead.objects.of(organization).filter(pk=lead_id, setter__isnull=False)
+        is_setter = own and own.role == MemberRole.SETTER and not has_setter.exists()
+        return {**values, "setter": own.pk} if own and is_setter else values
 
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, appointment: Appointment) -> str:
         return contact(appointment.lead)
-
-    @admin.display(description="Other appointments")
-    def other_appointments(self, appointment: Appointment) -> str:
-        context = {"appointment": appointment, "others": other_appointments(appointment)}
-        return render_to_string("staff/other_appointments.html", context)
 
     def save_model(
         self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool

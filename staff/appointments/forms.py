@@ -75,7 +75,8 @@ class BookingForm(ScheduleForm):
         names = ["lead_phone", "meeting_url", "notes"]
         if not data["lead"]:
             names += ["lead_email", "lead_first_name", "lead_last_name"]
-        values = {name: data[name] for name in names} | ({"lead_id": data["lead"].pk} if data["lead"] else {})
+        # A form of a known lead has no field for a phone.
+        values = {name: data.get(name, "") for name in names} | ({"lead_id": data["lead"].pk} if data["lead"] else {})
         members = {role: data[role] for role in ("host", "setter", "triager")}
         emails = {f"{role}_email": member.user.email for role, member in members.items() if member}
         return {

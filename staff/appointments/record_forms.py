@@ -20,9 +20,10 @@ from organizations.models import Membership
 from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.timeline import full_time
-from staff.toolkit.times import TimestampField
+from staff.toolkit.times import TimestampField, show_times_about
 from statuses.models import PAID_ROLES, RESULT_ROLES, Board, Status, StatusRole
 
+NEXT_STEP_MINUTES = 15  # of the free times that are offered
 Preset: TypeAlias = Callable[[Appointment], Status | None]
 
 MESSAGES_BY_KIND = {
@@ -104,6 +105,9 @@ class OutcomeForm(ConfirmationForm):
         if self.preset:
             outcome.widget, outcome.initial = forms.HiddenInput(), self.preset.pk
             outcome.queryset = statuses.filter(pk=self.preset.pk)
+        show_times_about(
+            self.fields["next_step_at"], organization=lead.organization_id, lead=lead.pk, minutes=NEXT_STEP_MINUTES
+        )
         may_change_lead = may_change(self.request, lead)
         if not (asks_next_step and may_change_lead):
             del self.fields["next_step_at"]
@@ -132,12 +136,14 @@ class RescheduleForm(ConfirmationForm):
         widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 3}),
         help_text="Stored as a note. The members who are notified read it, too.",
     )
-    book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput, label="Move anyway")
     new_time: datetime | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["schedule_time"].initial = self.subject.schedule_time
+        field, appointment = self.fields["schedule_time"], self.subject
+        field.initial = appointment.schedule_time
+        show_times_about(field, organization=appointment.organization_id, appointment=appointment.pk)
 
     def clean_schedule_time(self) -> datetime:
         self.new_time = truncate_to_ms(self.cleaned_data["schedule_time"])

@@ -7,6 +7,7 @@ from django.utils.timesince import timesince, timeuntil
 
 from appointments.models import Appointment
 from foundation.db.timestamps import now
+from staff.appointments.lead_page import booking_link
 from staff.appointments.schedule import other_appointments
 from staff.configuration.statuses import status_label
 from staff.leads.leads import LeadAdmin
@@ -51,6 +52,11 @@ def web_url(text: str) -> str:
 def join_link(request: HttpRequest, appointment: Appointment) -> RecordButton | None:
     url = web_url(appointment.meeting_url or "")
     return RecordButton("Join", url, "j") if url and not appointment.is_over else None
+
+
+def follow_up_link(request: HttpRequest, appointment: Appointment) -> RecordButton | None:
+    link = booking_link(request, appointment.lead)
+    return link and link._replace(label="Book another")
 
 
 def lead_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) -> Card:

@@ -1,32 +1,37 @@
-"""The other appointments of a host and a lead on the day of an appointment, and the warning about an overlap."""
+"""The other appointments of a host and a lead on the day of an appointment, and the error about an overlap."""
 
 from datetime import timedelta
+from typing import Any
 
 from django import forms
 from django.db.models import Q
+from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
 from unfold.widgets import UnfoldBooleanWidget
 
 from appointments.models import Appointment
+from staff.toolkit.actions import row_url
 from staff.toolkit.tenant import TenantForm
+from staff.toolkit.times import show_times_about
 from statuses.models import StatusRole
 
 MAX_LISTED = 100
 SCHEDULE_FIELDS = {"schedule_time", "event_type", "outcome", "host", "lead", "lead_email"}
-OVERLAP_WARNING = (
-    "Another appointment of the host or lead overlaps with this one. Change the time or the people, or tick this box "
-    "and save again."
-)
 
 
 class ScheduleForm(TenantForm):
     book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        stored = {} if self.instance._state.adding else {"appointment": self.instance.pk}
+        if "schedule_time" in self.fields:  # otherwise it is read-only
+            show_times_about(self.fields["schedule_time"], organization=self.organization.pk, **stored)
+
     def _post_clean(self) -> None:
         super()._post_clean()
         self.set_lead()
-        if "_preview" in self.data:
-            self.add_error(None, "The list of other appointments was refreshed, and nothing was saved.")
         if SCHEDULE_FIELDS.isdisjoint(self.changed_data):
             return
         # A canceled appointment takes no time, but one that is moved becomes booked again (docs/interface.md, A28).
@@ -44,11 +49,15 @@ def is_canceled(appointment: Appointment) -> bool:
 
 def warn_of_overlap(form: forms.BaseForm, appointment: Appointment) -> None:
     """Show the box `book_anyway` if another appointment overlaps; an otherwise valid form needs it ticked."""
-    if not any(overlaps for _, overlaps in other_appointments(appointment)):
+    rows = [row for row, overlaps in other_appointments(appointment) if overlaps]
+    if not rows:
         return
     form.fields["book_anyway"].widget = UnfoldBooleanWidget()
     if not form.errors and not form.cleaned_data["book_anyway"]:
-        form.add_error("book_anyway", OVERLAP_WARNING)
+        link = '<a class="underline" href="{}" target="_blank">{}</a>'
+        links = [(row_url(row), render_to_string("staff/other_appointment.html", {"row": row})) for row in rows]
+        names = format_html_join(" and ", link, links)
+        form.add_error("book_anyway", format_html("Overlaps with {}. Choose another time, or tick this box.", names))
 
 
 def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:

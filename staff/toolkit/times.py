@@ -41,8 +41,8 @@ class DayField(forms.DateField):
 class TimestampWidget(forms.SplitDateTimeWidget):
     """A day and a time, in quarters of an hour to choose from.
 
-    `about` names what the times beside it are about: ids by "lead", "host" or "appointment". The form's own fields
-    come first. Without it there are none.
+    `about` says what the times beside it are about: the ids of the organization, the lead and the appointment, and
+    the minutes of a call, as far as the form has no fields for them. Without it there are none.
     """
 
     template_name = "staff/timestamp.html"
@@ -57,8 +57,8 @@ class TimestampWidget(forms.SplitDateTimeWidget):
         context = super().get_context(name, value, attrs)
         list_id = f"{context['widget']['attrs'].get('id', name)}_quarters"
         context["widget"]["subwidgets"][1]["attrs"]["list"] = list_id
-        values = self.about and json.dumps({"field": name} | {key: str(id) for key, id in self.about.items()})
-        return {**context, "list_id": list_id, "quarters": QUARTERS, "about": values}
+        about = self.about and json.dumps({"field": name} | {key: str(value) for key, value in self.about.items()})
+        return {**context, "list_id": list_id, "quarters": QUARTERS, "about": about}
 
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> list[str | None]:
         """Return the texts of day and time. Links, and pages from before an upgrade, send both in one value."""

@@ -1,10 +1,16 @@
 """A host or lead with another appointment at the same time: the form warns, and doesn't forbid."""
 
+import re
+from functools import partial
+
 import pytest
 from django.test import Client
 
 from appointments.models import Appointment, EventType
+from leads.services import add_lead
+from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
+from organizations.services import set_working_hours
 from statuses.models import Status
 from tests.factories import make_api, make_event_type, make_member, snapshot_of
 from tests.staff.forms import form_data
@@ -40,10 +46,12 @@ def post_booking(client: Client, event_type: EventType, time: str, **fields: obj
     return client.post(url, form_data(client, url, schedule_time_1=time, **values))
 
 
-def listed(response) -> str:
-    """Return the list of other appointments that the page shows."""
-    page = response.content.decode()
-    return page[page.index('id="other-appointments"') :].partition("</section>")[0]
+def times(client: Client, organization: Organization, time: str = "10:00", **fields: object) -> str:
+    """Return what the control shows beside a day and a time, without markup."""
+    names = {"schedule_time_0": DAY, "schedule_time_1": time, "field": "schedule_time", "host": ""}
+    response = client.post(admin_url(Appointment, "times"), {"organization": organization.pk, **names, **fields})
+    assert response.status_code == 200, response.status_code
+    return " ".join(re.sub("<[^>]*>", " ", response.content.decode()).split())
 
 
 @pytest.mark.parametrize(
@@ -58,12 +66,12 @@ def test_a_booking_that_overlaps_another_call_of_the_host_is_warned_about(
 
     assert (response.status_code == 200, snapshot_of(event_type.organization) == before) == (is_warned, is_warned)
     if is_warned:
+        link = f'<a class="underline" href="{admin_url(Appointment, "change", booked.pk)}" target="_blank">'
         assert form_errors(response) == [
-            "Another appointment of the host or lead overlaps with this one. Change the time or the people, or tick "
-            "this box and save again."
+            f"Overlaps with {link}10:00–10:30 Ada, Strategy call (Hana Host)</a>. "
+            "Choose another time, or tick this box."
         ]
-        assert "10:00–10:30" in listed(response)
-        assert "Ada" in listed(response)
+        assert link in response.content.decode()
 
 
 def test_a_double_booking_is_possible_after_the_warning(
@@ -95,8 +103,7 @@ def test_a_lead_with_another_call_at_that_time_is_warned_about(
 ):
     response = post_booking(closer, event_type, "10:00:00", lead_email=" ADA@example.com")
 
-    assert any("overlaps" in message for message in form_errors(response))
-    assert "10:00–10:30" in listed(response)
+    assert any("Overlaps with" in message for message in form_errors(response))
 
 
 def test_a_move_onto_another_call_of_the_host_is_warned_about(
@@ -111,7 +118,7 @@ def test_a_move_onto_another_call_of_the_host_is_warned_about(
     unchanged = snapshot_of(event_type.organization)
     saved = closer.post(url, form_data(closer, url, schedule_time_1="10:15:00", book_anyway="on"))
 
-    assert any("overlaps" in message for message in form_errors(warned))
+    assert any("Overlaps with" in message for message in form_errors(warned))
     assert (unchanged, saved.status_code) == (before, 302)
 
 
@@ -137,7 +144,7 @@ def test_moving_a_canceled_call_books_it_again_and_is_warned_about(
     warned = closer.post(url, form_data(closer, url, host=host.pk, schedule_time_1="12:15:00"))
 
     assert noted.status_code == 302, form_errors(noted)
-    assert any("overlaps" in message for message in form_errors(warned))
+    assert any("Overlaps with" in message for message in form_errors(warned))
 
 
 def test_canceling_a_double_booked_call_is_not_warned_about(
@@ -152,42 +159,123 @@ def test_canceling_a_double_booked_call_is_not_warned_about(
     assert response.status_code == 302, form_errors(response)
 
 
-def test_the_page_of_a_call_lists_the_other_calls_of_the_day_in_the_members_time_zone(
+# What stands beside the time
+
+
+def test_a_typed_time_is_read_as_people_write_it(closer: Client, event_type: EventType, host: Membership):
+    for number, (day, time) in enumerate([("5.1.2027", "5pm"), ("2027-01-05", "17.30"), ("5 Jan 2027", "1800")]):
+        values = {"lead_email": f"lead{number}@example.com", "host": ""}
+        post_booking(closer, event_type, time, schedule_time_0=day, **values)
+    refused = post_booking(closer, event_type, "later", schedule_time_0="01/02/2027")
+
+    booked = Appointment.objects.of(event_type.organization).order_by("schedule_time")
+    assert [f"{row.schedule_time:%Y-%m-%d %H:%M}" for row in booked] == [
+        "2027-01-05 17:00",
+        "2027-01-05 17:30",
+        "2027-01-05 18:00",
+    ]
+    assert form_errors(refused) == [
+        "Enter a date such as 25.11.2026 or 2026-11-25.",
+        "Enter a time such as 17:30 or 5pm.",
+    ]
+
+
+def test_seconds_are_neither_shown_nor_lost(closer: Client, booked: Appointment):
+    exact = booked.schedule_time.replace(second=31, microsecond=5000)
+    Appointment.objects.of(booked.organization).filter(pk=booked.pk).update(schedule_time=exact)
+    url = admin_url(Appointment, "change", booked.pk)
+    form = form_data(closer, url)
+
+    closer.post(url, form | {"recording_url": "https://rec.example/1"})
+
+    booked.refresh_from_db()
+    assert form["schedule_time_1"] == "10:00"
+    assert (booked.schedule_time, booked.recording_url) == (exact, "https://rec.example/1")
+
+
+def test_the_control_names_overlaps_and_the_other_calls_of_the_day(
     closer: Client, event_type: EventType, booked: Appointment, host: Membership
 ):
-    host.user.time_zone = "Asia/Tokyo"
-    host.user.save()
-    # 23:00 on 5 January in Tokyo, the same day as the first call there, and 01:00 on the next.
-    post_booking(closer, event_type, "23:00:00", host=host.pk)
-    post_booking(closer, event_type, "01:00:00", host=host.pk, schedule_time_0="2027-01-06", lead_email="eve@x.example")
+    organization, before = event_type.organization, snapshot_of(event_type.organization)
 
-    page = closer.get(admin_url(Appointment, "change", booked.pk))
+    overlapping = times(closer, organization, "10:15", host=host.pk, event_type=event_type.pk)
+    later = times(closer, organization, "15:00", lead_email="ADA@example.com", event_type=event_type.pk)
+    own = times(closer, organization, "10:00", appointment=booked.pk, host=host.pk)
 
-    assert "Tue 5 Jan 2027" in listed(page)
-    assert ["23:00–23:30" in listed(page), "01:00–01:30" in listed(page)] == [True, False]
-    assert "overlap" not in listed(page).lower()
+    assert "Overlaps with 10:00–10:30 Ada, Strategy call (Hana Host)" in overlapping
+    assert "Other calls that day: 10:00–10:30 Ada, Strategy call (Hana Host) Choose a host" in later
+    assert ["10:00–10:30" in text for text in (own,)] == [False]
+    assert snapshot_of(organization) == before
 
 
-def test_the_list_can_be_refreshed_without_saving(
-    closer: Client, event_type: EventType, booked: Appointment, host: Membership
+def test_the_control_shows_the_clocks_of_host_and_lead_and_warns_outside_working_hours(
+    closer: Client, organization: Organization
 ):
-    before = snapshot_of(event_type.organization)
+    seoul = make_member(organization, "min@acme.example", first_name="Min", time_zone="Asia/Seoul")
+    add = partial(add_lead, organization=organization, actor=SYSTEM)
+    lead = add(email="paula@example.com", first_name="Paula", phone_e164="+14155550145", phone_country="US")
+    unclear = add(email="sue@example.com", first_name="Sue", phone_e164="+61491570085", phone_country="AU")
+    set_working_hours(member=seoul, hours=None, days_off=[["2027-01-05", "2027-01-05"]], buffer_minutes=0)
 
-    response = post_booking(closer, event_type, "15:00:00", host=host.pk, _preview="1")
+    off, morning = (times(closer, organization, time, host=seoul.pk, lead=lead.pk) for time in ("13:00", "23:00"))
+    australian = times(closer, organization, "06:00", lead=unclear.pk)
 
-    assert "10:00–10:30" in listed(response)
-    assert snapshot_of(event_type.organization) == before
+    assert "Min: Tue 5 Jan, 22:00, Seoul time (GMT+9) Paula: Tue 5 Jan, 05:00, Los Angeles time (GMT-8)" in off
+    assert "Min is off that day." in off
+    assert "Outside Min’s working hours: Mon to Fri 09:00–18:00, Seoul time (GMT+9)." in morning
+    assert "Sue: between Tue 5 Jan, 12:30 and Tue 5 Jan, 17:00, by the phone number" in australian
 
 
-def test_calls_of_another_organization_are_not_listed(
-    closer: Client, event_type: EventType, booked: Appointment, other_appointment: Appointment, host: Membership
+def test_the_control_offers_the_free_times_of_the_day_or_of_the_next_one(
+    closer: Client, booked: Appointment, host: Membership
 ):
-    response = post_booking(
-        closer, event_type, "10:00:00", host=other_appointment.host_id, lead="", lead_email="zyxwv@leads.example"
-    )
+    set_working_hours(member=host, hours=[[["09:00", "12:00"]]] * 5 + [[], []], days_off=None, buffer_minutes=10)
+    names = {"host": host.pk, "event_type": booked.event_type_id}
 
-    assert "zyxwv" not in listed(response)
+    tuesday = times(closer, booked.organization, "9", **names)
+    saturday = times(closer, booked.organization, "", **names, schedule_time_0="2027-01-09")
+    moved = times(closer, booked.organization, "10:00", appointment=booked.pk, **names)
+
+    assert "Hana Host is free on Tue 5 Jan: 09:00 11:00 11:30" in tuesday  # a pause before and after the call at 10
+    assert "No free time that day. Hana Host is free on Mon 11 Jan: 09:00 09:30 10:00" in saturday
+    assert "Hana Host is free on Tue 5 Jan: 09:00 09:30 10:00 10:30 11:00 11:30" in moved
 
 
-def test_the_empty_form_says_what_the_list_will_show(closer: Client, event_type: EventType):
-    assert "Choose a time" in listed(closer.get(admin_url(Appointment, "add")))
+def test_the_control_of_a_next_step_is_about_ones_own_day(closer: Client, booked: Appointment):
+    values = {"organization": booked.organization_id, "lead": booked.lead_id, "minutes": 15, "field": "at"}
+
+    response = closer.post(admin_url(Appointment, "times"), {**values, "at_0": DAY, "at_1": "10:15"})
+
+    page = response.content.decode()
+    assert "Overlaps with" in page
+    assert 'data-start="2027-01-05 09:45"' in page
+    assert 'data-start="2027-01-05 10:00"' not in page
+
+
+def test_calls_of_another_organization_are_not_shown(
+    closer: Client, organization: Organization, other_appointment: Appointment
+):
+    names = {"host": other_appointment.host_id, "lead": other_appointment.lead_id, "appointment": other_appointment.pk}
+    url = admin_url(Appointment, "times")
+
+    page = times(closer, organization, **names, lead_email="zyxwv@leads.example")
+    strange = closer.post(url, {"organization": other_appointment.organization_id, **names, "field": "x"})
+
+    assert page == "Choose a host to see their free times."
+    assert strange.status_code == 404
+
+
+def test_a_form_for_a_known_lead_begins_with_the_choices_of_the_last_call(
+    owner: Client, booked: Appointment, host: Membership
+):
+    url = f"{admin_url(Appointment, 'add')}?lead={booked.lead_id}"
+    page = owner.get(url)
+    form = form_data(owner, url)
+
+    response = owner.post(url, {**form, "schedule_time_0": DAY, "schedule_time_1": "11:00"})
+
+    assert (form["host"], form["event_type"]) == (str(host.pk), str(booked.event_type_id))
+    assert "lead_email" not in form
+    assert "timestamp-about" in page.content.decode()
+    assert response.status_code == 302, form_errors(response)
+    assert Appointment.objects.of(booked.organization).filter(lead=booked.lead_id).count() == 2

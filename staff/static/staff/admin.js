@@ -119,9 +119,13 @@ function nameBoxes() {
   }
 }
 
-// jQuery calls it after what waits for the page already, which creates the boxes.
+// jQuery calls it after what waits for the page already, which creates the boxes. What is chosen in one of them is an
+// event of jQuery alone.
 window.addEventListener("load", () => {
   window.django?.jQuery?.(nameBoxes);
+  window.django?.jQuery?.(document).on("select2:select select2:clear", (event) => {
+    event.target.dispatchEvent(new Event("change", { bubbles: true }));
+  });
 });
 
 // Unfold's icons are words in a font, which a screen reader would read, and some of its controls aren't buttons.
