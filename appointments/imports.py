@@ -10,15 +10,18 @@ from appointments.services.changes import create_note, get_for_update, save_appo
 from foundation.api.emails import email_key
 from foundation.api.exceptions import Conflict
 from foundation.db.names import fold_name
-from leads.imports.importers import Column, Importer, Plan, is_same_time, register
+from leads.imports.importers import Column, Importer, Plan, Problem, is_same_time, register
+from leads.imports.leads import EMAIL, FIRST_NAME, LAST_NAME, PHONE
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
-from leads.imports.values import parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
+from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
 from leads.models import CustomField, Lead
 from organizations.actors import Actor
 from organizations.models import Membership
 from statuses.models import Board
 
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
+LEAD_EMAIL = ("email", "e mail", "invitee email", "lead", *EMAIL)
+EVENT_TYPE = ("event type name", "appointment type", "meeting type")
 NEEDED = {"lead_email": "Lead e-mail", "schedule_time": "Time", "event_type": "Event type"}
 
 
@@ -42,24 +45,26 @@ class AppointmentImporter(Importer):
                 "Reference",
                 parse_name,
                 ("external reference", "appointment reference", "booking id", "booking reference", "uid"),
+                is_essential=True,
             ),
-            Column("id", "Appointment ID", parse_uuid, ("id",)),
-            Column("lead_email", "Lead e-mail", parse_email, ("email", "e mail", "invitee email", "lead", "mail")),
-            Column("lead_first_name", "First name", parse_name, ("lead first name", "invitee first name")),
-            Column("lead_last_name", "Last name", parse_name, ("lead last name", "invitee last name")),
+            Column("id", "Appointment ID", parse_uuid, ("id",), is_essential=True),
+            Column("lead_email", "Lead e-mail", parse_email, LEAD_EMAIL, is_essential=True),
+            Column("lead_first_name", "First name", parse_name, ("lead first name", "invitee first name", *FIRST_NAME)),
+            Column("lead_last_name", "Last name", parse_name, ("lead last name", "invitee last name", *LAST_NAME)),
             Column(
                 "lead_phone",
                 "Phone",
                 lambda text: parse_phone_number(text, country).e164,
-                ("lead phone", "phone number", "mobile", "phone e164"),
+                ("lead phone", *PHONE),
             ),
             Column(
                 "schedule_time",
                 "Time",
                 None,
                 ("schedule time", "scheduled time", "start", "start time", "starts at", "date", "date and time"),
+                is_essential=True,
             ),
-            Column("event_type", "Event type", parse_name, ("event type name", "appointment type", "meeting type")),
+            Column("event_type", "Event type", parse_name, EVENT_TYPE, is_essential=True),
             Column(
                 "host",
                 "Host",
@@ -131,10 +136,10 @@ class AppointmentImporter(Importer):
         if found:
             plan.subject = found[0]
         elif not reference:
-            plan.problems.append("Appointment ID: is not known" if id else "Reference: is missing")
+            plan.refuse("Appointment ID: is not known" if id else "Reference: is missing")
 
     def describe(self, plan: Plan) -> None:
-        plan.problems += [f"{label}: is missing" for name, label in NEEDED.items() if name not in plan.values]
+        plan.problems += [Problem(f"{label}: is missing") for name, label in NEEDED.items() if name not in plan.values]
         if not plan.problems:
             plan.changes.append(f"{plan.values['lead_email']}, {self.local(plan.values['schedule_time'])}")
         self.compare_status(plan, "Outcome", None, "outcome")
@@ -147,7 +152,7 @@ class AppointmentImporter(Importer):
         stored.organization = self.organization
         values = plan.values
         if email_key(values.get("lead_email", email)) != email_key(email):
-            plan.problems.append(f"Lead e-mail: the appointment is one of {email}")
+            plan.refuse(f"Lead e-mail: the appointment is one of {email}", "Lead e-mail: is not the one stored")
         if (time := values.get("schedule_time")) and not is_same_time(stored.schedule_time, time):
             plan.change("Time", self.local(stored.schedule_time), self.local(time), schedule_time=time)
         self.compare_event_type(plan, stored)
@@ -171,11 +176,12 @@ class AppointmentImporter(Importer):
         values = plan.values
         is_former = values.get("id") != stored.pk and values.get("external_reference") != stored.external_reference
         if is_former and plan.fields.keys() & {"schedule_time", "outcome"}:
-            plan.problems.append(f"The appointment has been moved to the reference {stored.external_reference} since")
+            reason = "The appointment has been moved to another reference since"
+            plan.refuse(f"The appointment has been moved to the reference {stored.external_reference} since", reason)
         if plan.changes and Lead(pk=stored.lead_id, email=email).is_erased:
-            plan.problems.append("The lead was erased")
+            plan.refuse("The lead was erased")
         if stored.source != AppointmentSource.MANUAL and plan.changes:
-            plan.problems.append(f"{AppointmentSource(stored.source).label} manages this appointment; change it there")
+            plan.refuse(f"{AppointmentSource(stored.source).label} manages this appointment; change it there")
 
     def compare_event_type(self, plan: Plan, stored: Appointment) -> None:
         name = plan.values.get("event_type")
@@ -184,7 +190,8 @@ class AppointmentImporter(Importer):
             return
         found = self.event_types_by_key.get(fold_name(name))
         if found is None:
-            plan.problems.append(f"Event type: none is called “{name}”")
+            plan.bad_cells.append(Problem.of_cell("Event type", BadCell(name, "is not known")))
+            return
         plan.change("Event type", current, found, event_type=found)
 
     def apply(self, plans: Sequence[Plan], actor: Actor) -> None:

@@ -12,7 +12,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -28,6 +28,7 @@ from leads.imports.files import MAX_ROWS
 from leads.imports.importers import IMPORTERS
 from leads.imports.models import Import, ImportKind, ImportState, Verdict
 from leads.imports.services import (
+    PARTIAL,
     add_import,
     cancel_import,
     choose_columns,
@@ -42,10 +43,12 @@ from staff.toolkit.actions import AnyPage, page_context, row_url
 from staff.toolkit.export import Cell, download, write_csv
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 from staff.toolkit.views import Link, ListButton
+from staff.toolkit.xlsx import write_xlsx
 
 MEGABYTE = 1024 * 1024
 EXAMPLES = 3  # rows of the file beside each column
 ROWS_PER_PAGE = 50
+SHOW_PARTIAL = "PARTIAL"  # in addresses: the rows without some cells
 ROWS_AT_A_TIME = 100  # of the file with the refused rows; each has at most 100,000 characters
 STEPS = ["File", "Columns", "Check", "Import", "Result"]
 STEP_OF_STATE = {
@@ -172,7 +175,7 @@ class ImportAdmin(TenantAdmin):
             self.log_change(request, row, "Canceled.")
         elif step == "discard":
             discard_rows(file_import=row)
-            self.log_change(request, row, "Refused rows deleted.")
+            self.log_change(request, row, "Kept rows deleted.")
         else:
             messages.warning(request, "Nothing was done: choose one of the buttons.")
 
@@ -188,6 +191,7 @@ class ImportAdmin(TenantAdmin):
             "counts": summary(row),
             "writes": row.counts.get(Verdict.NEW, 0) + row.counts.get(Verdict.CHANGED, 0),
             "progress": progress_text(row),
+            "reasons": reason_counts(row),
             "add_url": reverse("admin:leads_import_add"),
         }
         if is_mapping:
@@ -213,16 +217,20 @@ class ImportAdmin(TenantAdmin):
     def report(self, request: HttpRequest, row: Import) -> dict[str, object]:
         """Return a page of the rows with the planned changes, of one verdict if the address names it.
 
-        After the import's end, only the refused rows are shown, while they are kept.
+        After the import's end, only the refused and the partial rows are shown, while they are kept.
         """
-        show = request.GET.get("show", "") if row.is_open else Verdict.REFUSED.value
+        show = request.GET.get("show", "")
         rows = row.rows.exclude(verdict="").order_by("number") if row.shows_rows else row.rows.none()
+        partial = rows.filter(is_partial=True)
         if show in Verdict.values:
             rows = rows.filter(verdict=show)
+        elif show == SHOW_PARTIAL:
+            rows = partial
         page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("p"))
         key = IMPORTERS[row.kind].key
         index = row.mapping.index(key) if key in row.mapping else 0
         tabs = [(verdict.value, verdict.label, row.counts.get(verdict.value, 0)) for verdict in Verdict]
+        tabs.append((SHOW_PARTIAL, "With cells left out", partial.count()))
         return {
             "tabs": [("", "All", sum(row.counts.values())), *tabs],
             "key_label": IMPORTERS[row.kind].key_label.capitalize(),
@@ -236,11 +244,18 @@ class ImportAdmin(TenantAdmin):
         return JsonResponse({"state": row.state, "done": row.done, "total": row.total, "text": progress_text(row)})
 
     def refused_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
-        """Return the refused rows as a CSV file on disk, with the reasons, so memory doesn't grow with their number."""
+        """Return the rows to correct, with the reasons, in the format of the upload.
+
+        The file is written on disk, so memory doesn't grow with the number of rows.
+        """
         row = self.get_import(request, object_id)
-        name = get_valid_filename(f"{PurePath(row.file_name).stem} refused")
+        name = get_valid_filename(f"{PurePath(row.file_name).stem} to correct")
         file = TemporaryFile()  # noqa: SIM115  # the response closes it
-        write_csv(file, name, [*row.header, "Problem"], refused_rows(row))
+        header = [*row.header, "Problem"]
+        if row.format == "xlsx":
+            write_xlsx(file, "To correct", header, rows_to_correct(row))
+            return download(file, name, "xlsx")
+        write_csv(file, name, header, rows_to_correct(row), row.format)
         return download(file, name, "csv")
 
 
@@ -261,15 +276,25 @@ def sent_columns(request: HttpRequest, row: Import) -> list[str]:
     return [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
 
 
-def refused_rows(row: Import) -> Iterator[list[Cell]]:
-    """Yield the cells of each refused row, as many as the header has, and the problem. Reads them in batches."""
+def rows_to_correct(row: Import) -> Iterator[list[Cell]]:
+    """Yield the cells of each refused or partial row, as many as the header has, and the problem, read in batches."""
     width, number = len(row.header), 0
-    rows = (row.rows if row.shows_rows else row.rows.none()).filter(verdict=Verdict.REFUSED).order_by("number")
+    to_correct = Q(verdict=Verdict.REFUSED) | Q(is_partial=True)
+    rows = (row.rows if row.shows_rows else row.rows.none()).filter(to_correct).order_by("number")
     # Not `iterator()`, which would read everything at once behind a pooler.
     while found := list(rows.filter(number__gt=number).values_list("number", "cells", "details")[:ROWS_AT_A_TIME]):
         number = found[-1][0]
         for _, cells, details in found:
             yield [*cells[:width], *[""] * (width - len(cells)), details]
+
+
+def reason_counts(row: Import) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Return for each consequence its reasons, the most frequent first, with the number of rows."""
+    titles = {Verdict.REFUSED.value: "Refused rows", PARTIAL: "Cells left out of rows that are imported"}
+    sorted_reasons = {
+        name: sorted(counts.items(), key=lambda item: (-item[1], item[0])) for name, counts in row.reasons.items()
+    }
+    return [(title, sorted_reasons[name]) for name, title in titles.items() if sorted_reasons.get(name)]
 
 
 def summary(row: Import) -> str:

@@ -19,14 +19,22 @@ NOT_TEXT = "This is neither a CSV file nor an Excel workbook (.xlsx)."
 OLD_EXCEL = "This is a workbook of an old Excel (.xls). Save it as .xlsx or CSV."
 
 
+def find_format(content: bytes) -> str:
+    """Return "xlsx", or the separator of a CSV file. Raises FileRefused."""
+    return "xlsx" if is_workbook(content) else find_delimiter(decode(content))
+
+
+def is_workbook(content: bytes) -> bool:
+    return content.startswith(b"PK\x03\x04")
+
+
 def read_rows(content: bytes, pause: Callable[[], object] = bool) -> Iterator[Row]:
     """Yield the rows that have text, the header with shortened cells first. Raises FileRefused, also after some rows.
 
     Calls `pause` often, even while there are no rows to yield; an exception that it raises ends the reading.
     """
-    is_workbook = content.startswith(b"PK\x03\x04")
     count = size = blank = 0
-    for number, cells in read_workbook(content, pause) if is_workbook else read_csv(content):
+    for number, cells in read_workbook(content, pause) if is_workbook(content) else read_csv(content):
         pause()
         row = [cell.replace("\0", "") for cell in cells]
         while row and not row[-1].strip():

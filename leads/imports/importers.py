@@ -14,7 +14,7 @@ from foundation.db.timestamps import get_zone, zone_names
 from leads.custom_values import TOO_LONG, are_too_long
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.terms import find_words, fold
-from leads.imports.values import MAX_NAME, clean, limited, parse_custom_value, parse_time, shorten
+from leads.imports.values import MAX_NAME, BadCell, clean, limited, parse_custom_value, parse_time, shorten
 from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
@@ -32,20 +32,35 @@ Named = TypeVar("Named", Status, Membership)
 
 @dataclass(frozen=True)
 class Column:
-    """A field that a column of a file can be read as. `read` raises ValueError; without it, the field is a time."""
+    """A field that a column of a file can be read as. `read` raises ValueError; without it, the field is a time.
+
+    A cell that can't be read refuses the row if the field is required or essential. Any other is left out.
+    """
 
     name: str
     label: str
     read: Callable[[str], Any] | None
     synonyms: tuple[str, ...] = ()  # if several columns of the file mean the field, the first of these is chosen
     is_required: bool = False
+    is_essential: bool = False
 
 
-@dataclass
+@dataclass(frozen=True)
+class Problem:
+    text: str
+    reason: str = ""  # if the text quotes the row: what is counted, the same for all rows with this problem
+
+    @classmethod
+    def of_cell(cls, label: str, error: ValueError) -> "Problem":
+        return cls(f"{label}: {error}", f"{label}: {getattr(error, 'reason', error)}")
+
+
+@dataclass(eq=False)
 class Plan:
     row: ImportRow
     values: dict[str, Any] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)  # any of them refuses the row
+    bad_cells: list[Problem] = field(default_factory=list)  # the cells that are left out
     subject: Any = None
     fields: dict[str, Any] = field(default_factory=dict)  # the new values of the subject's columns
     changes: list[str] = field(default_factory=list)  # the same, for people
@@ -60,8 +75,27 @@ class Plan:
         return Verdict.CHANGED if self.changes else Verdict.UNCHANGED
 
     @property
+    def is_partial(self) -> bool:
+        return bool(self.bad_cells and not self.problems)
+
+    @property
+    def reasons(self) -> set[str]:
+        return {problem.reason or problem.text for problem in self.problems or self.bad_cells}
+
+    @property
+    def problem(self) -> str:
+        """Why the row is refused, or which cells are left out."""
+        if self.problems:
+            return "; ".join(problem.text for problem in self.problems)[:MAX_DETAILS]
+        return f"Left out: {'; '.join(problem.text for problem in self.bad_cells)}"[:MAX_DETAILS] * self.is_partial
+
+    @property
     def details(self) -> str:
-        return "; ".join(self.problems or self.changes)[:MAX_DETAILS]
+        changes = [] if self.problems else self.changes
+        return "; ".join(filter(None, [self.problem, *changes]))[:MAX_DETAILS]
+
+    def refuse(self, text: str, reason: str = "") -> None:
+        self.problems.append(Problem(text, reason))
 
     def change(self, label: str, before: object, after: object, **fields: object) -> None:
         if before != after:
@@ -128,10 +162,10 @@ class Importer:
         found = self.statuses_by_name.get(limited(text, MAX_NAME).casefold(), [])
         active = [status for status in found if status.is_active]
         if len(active) > 1:
-            raise ValueError(f"several statuses are called “{shorten(text)}”")
+            raise BadCell(text, "is the name of several statuses")
         if not found:
             names = ", ".join(status.name for status in self.statuses if status.is_active)
-            raise ValueError(f"no status is called “{shorten(text)}”. There are: {shorten(names, 300)}")
+            raise BadCell(text, "is not a status", f"there are: {shorten(names, 300)}")
         return (active or found)[0]
 
     def find_member(self, text: str) -> Membership:
@@ -142,8 +176,8 @@ class Importer:
         groups, key = (self.members_by_email, email_key(text)) if is_email else (self.members_by_name, text.casefold())
         found = groups.get(key, [])
         if len(found) != 1:
-            problem = "is the name of several members; write the e-mail" if found else "is not an active member"
-            raise ValueError(f"“{shorten(text)}” {problem}")
+            problem = "is the name of several members" if found else "is not an active member"
+            raise BadCell(text, problem, "write the e-mail" if found else "")
         return found[0]
 
     def local(self, time: datetime) -> str:
@@ -153,20 +187,21 @@ class Importer:
         plan = Plan(row)
         width = len(self.file_import.header)
         if row.cells[width:] == [TOO_MANY_WORDS]:
-            plan.problems.append(TOO_MANY_WORDS)
+            plan.refuse(TOO_MANY_WORDS)
             return plan
         if any(cell.strip() for cell in row.cells[width:]):
-            plan.problems.append("The row has more cells than the header")
+            plan.refuse("The row has more cells than the header")
         for index, column, read in self.mapped:
             cell = row.cells[index] if index < len(row.cells) else ""
             if not cell.strip():
                 if column.is_required:
-                    plan.problems.append(f"{column.label}: is missing")
+                    plan.refuse(f"{column.label}: is missing")
                 continue
             try:
                 plan.values[column.name] = read(clean(cell))
             except ValueError as error:
-                plan.problems.append(f"{column.label}: {error}")
+                is_needed = column.is_required or column.is_essential
+                (plan.problems if is_needed else plan.bad_cells).append(Problem.of_cell(column.label, error))
         return plan
 
     def key_of(self, plan: Plan) -> str:
@@ -177,7 +212,8 @@ class Importer:
         if status is None or (current and status.name.casefold() == current.name.casefold()):
             return
         if not status.is_active:
-            plan.problems.append(f"{label}: {status} is retired")
+            plan.bad_cells.append(Problem(f"{label}: {status} is retired"))
+            return
         plan.change(label, current, status, **{column: status})
 
     def compare_custom_values(self, plan: Plan, subject: VersionedModel | None) -> None:
@@ -189,7 +225,7 @@ class Importer:
             id = str(custom.pk)
             plan.change(custom.label, stored.get(id), values[id], custom_values=stored | values)
         if are_too_long(stored | values, stored):
-            plan.problems.append(f"The custom fields {TOO_LONG}")
+            plan.refuse(f"The custom fields {TOO_LONG}")
 
 
 IMPORTERS: dict[str, type[Importer]] = {}

@@ -10,7 +10,7 @@ from foundation.api.emails import email_key, spellings
 from foundation.db.names import fold_name
 from leads.imports.importers import Column, Importer, Plan, is_same_time, register
 from leads.imports.models import ImportKind, ImportRow, Verdict
-from leads.imports.values import parse_email, parse_name, parse_phone_number
+from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number
 from leads.models import CustomField, Lead, LeadMerge, TouchPointType
 from leads.services import add_leads, get_or_create_source, lock_emails, normalized_source_name, save_lead
 from organizations.actors import Actor
@@ -18,6 +18,14 @@ from statuses.models import Board, StatusRole
 from statuses.services import default_status
 
 DEFAULT_SOURCE = "IMPORT"
+# Names of columns in other programs; those of our own export come first where a file has both.
+EMAIL = ("email address", "e mail address", "mail", "lead email", "e mail adresse", "mailadresse", "correo electronico")
+FIRST_NAME = ("given name", "forename", "firstname", "vorname", "prenom", "nombre")
+LAST_NAME = ("surname", "family name", "lastname", "nachname", "nom", "apellido")
+PHONE = (
+    *("phone number", "phone e164", "mobile", "mobile phone", "cell", "telephone", "tel", "telefon"),
+    *("telefonnummer", "handy", "mobil", "telefono"),
+)
 
 
 @register
@@ -30,14 +38,14 @@ class LeadImporter(Importer):
     def columns(self) -> list[Column]:
         country = self.organization.default_country
         return [
-            Column("email", "E-mail", parse_email, ("email address", "e mail address", "mail", "lead email"), True),
-            Column("first_name", "First name", parse_name, ("given name", "forename", "firstname", "vorname")),
-            Column("last_name", "Last name", parse_name, ("surname", "family name", "lastname", "nachname")),
+            Column("email", "E-mail", parse_email, EMAIL, True),
+            Column("first_name", "First name", parse_name, FIRST_NAME),
+            Column("last_name", "Last name", parse_name, LAST_NAME),
             Column(
                 "phone",
                 "Phone",
                 lambda text: parse_phone_number(text, country),
-                ("phone number", "phone e164", "mobile", "mobile phone", "cell", "telephone", "tel", "telefon"),
+                PHONE,
             ),
             Column("status", "Status", self.find_status, ("lead status", "stage", "pipeline stage")),
             Column(
@@ -116,7 +124,7 @@ class LeadImporter(Importer):
         self.compare_touch_point(plan, now)
         self.compare_custom_values(plan, lead)
         if plan.changes and now.is_erased:
-            plan.problems.append("The lead was erased")
+            plan.refuse("The lead was erased")
 
     def compare_touch_point(self, plan: Plan, now: Lead) -> None:
         values = plan.values
@@ -158,5 +166,5 @@ class LeadImporter(Importer):
 def parse_touch_point(text: str) -> str:
     names = {name.casefold(): value for value, label in TouchPointType.choices for name in (value, label)}
     if text.casefold() not in names:
-        raise ValueError(f"must be one of: {', '.join(TouchPointType.labels)}")
+        raise BadCell(text, f"must be one of: {', '.join(TouchPointType.labels)}")
     return names[text.casefold()]

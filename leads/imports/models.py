@@ -56,7 +56,11 @@ class Import(TenantModel, ActorFields):
     total = models.PositiveIntegerField("rows in the file", default=0)
     position = models.PositiveIntegerField(default=0)  # the number of the last row that the present step has done
     counts = models.JSONField(default=dict)  # of rows by verdict
+    # Of refused and of partial rows by reason, which quotes no cell: {"REFUSED": {"E-mail: is missing": 3}}.
+    reasons = models.JSONField(default=dict, db_default={}, editable=False)
     problem = models.TextField(blank=True)  # why the file was refused
+    # "xlsx", or the separator of a CSV file: that of the file with refused rows.
+    format = models.CharField(max_length=4, default=",", db_default=",", editable=False)
     # How often a worker had to stop because of an unexpected error; it is tried again after the other imports.
     failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     erased = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # rows, with the lead they mention
@@ -109,7 +113,9 @@ class ImportRow(TenantModel):
     number = models.PositiveIntegerField()  # as spreadsheets count, the header included
     cells = models.JSONField(default=list)
     verdict = models.CharField(max_length=9, choices=Verdict.choices, blank=True)
-    details = models.TextField(blank=True)  # the changes, or why it is refused
+    details = models.TextField(blank=True)  # the changes, or why it is refused, or which cells are left out
+    # Cells that can't be read are left out. The row is kept after its import, as refused ones are, to be corrected.
+    is_partial = models.BooleanField(default=False, db_default=False, editable=False)
     # A hash of the checked row's e-mail or reference, which may come only once in a file.
     key = models.TextField(blank=True, default="", db_default="", editable=False)
     # Erasing a lead finds the row by these (`leads.imports.terms`). Null in older rows.

@@ -8,7 +8,7 @@ from django.db import transaction
 from foundation.api.fields import MAX_TEXT_LENGTH
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
-from leads.imports.files import read_rows
+from leads.imports.files import find_format, read_rows
 from leads.imports.importers import TOO_MANY_WORDS
 from leads.imports.models import Import, ImportRow, ImportState
 from leads.imports.services import (
@@ -39,6 +39,7 @@ def read_file(file_import: Import, turn: Turn) -> None:
     try:
         rows = read_rows(bytes(file_import.file or b""), partial(keep_turn, file_import, turn))
         _, file_import.header = next(rows)
+        file_import.format = find_format(bytes(file_import.file or b""))
         for number, cells in rows:
             if number <= file_import.position:
                 turn.restart()  # or the turns of a large file would end before they reach rows that are new
@@ -75,7 +76,7 @@ def store_rows(file_import: Import, batch: Sequence[ImportRow], *, is_last: bool
     stored = lock_step(file_import)
     insert_all(*batch)
     stored.total += len(batch)
-    stored.header = file_import.header
+    stored.header, stored.format = file_import.header, file_import.format
     stored.terms = terms_of(stored.organization_id, [*stored.header, stored.file_name])
     stored.size = (stored.size or 0) + sum(row.size for row in batch) - (len(file_import.file or b"") if is_last else 0)
     position = batch[-1].number if batch else stored.position

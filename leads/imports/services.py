@@ -12,7 +12,7 @@ from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
 from foundation.outbox import send_on_commit
-from leads.imports.importers import IMPORTERS, guess_mapping, normalize
+from leads.imports.importers import IMPORTERS, Plan, guess_mapping, normalize
 from leads.imports.models import KEEP_ROWS, OPEN, WORKING, Import, ImportColumn, ImportState, Verdict
 from leads.imports.terms import terms_of
 from leads.imports.turns import Overtaken
@@ -31,6 +31,8 @@ TOO_MUCH_STORED = (
     "import, delete the refused rows of an earlier one, or split the file, and upload it again."
 )
 KEEP_IMPORTS = timedelta(days=365)
+PARTIAL = "PARTIAL"  # rows without some cells, in `Import.reasons`
+MAX_REASONS, OTHER_REASONS = 200, "Other reasons"
 MAX_COLUMNS_REMEMBERED = 2000  # of an organization, for each kind of import
 
 
@@ -90,7 +92,9 @@ def start_import(*, file_import: Import) -> None:
     stored = lock(file_import, ImportState.CHECKED, ImportState.IMPORTING, ImportState.DONE)
     if stored.state == ImportState.CHECKED:
         refused = stored.counts.get(Verdict.REFUSED, 0)
-        begin(stored, ImportState.IMPORTING, {Verdict.REFUSED.value: refused} if refused else {})
+        reasons = {Verdict.REFUSED.value: stored.reasons.get(Verdict.REFUSED, {})}
+        counts = {Verdict.REFUSED.value: refused} if refused else {}
+        begin(stored, ImportState.IMPORTING, counts, reasons)
 
 
 @transaction.atomic
@@ -103,7 +107,7 @@ def cancel_import(*, file_import: Import, reason: str = "") -> None:
 
 @transaction.atomic
 def discard_rows(*, file_import: Import) -> None:
-    """Delete the refused rows; repeating it is safe. Raises Conflict unless the import is done. Locks it."""
+    """Delete the kept rows; repeating it is safe. Raises Conflict unless the import is done. Locks it."""
     stored = lock(file_import, ImportState.DONE)
     if stored.shows_rows:
         stored.rows_until = now()
@@ -136,15 +140,23 @@ def lock_step(file_import: Import) -> Import:
     return stored
 
 
-def store_progress(stored: Import, position: int, verdicts: Counter[str] | None = None) -> None:
-    """Store how far a batch has come, in its transaction."""
+def store_progress(stored: Import, position: int, plans: Sequence[Plan] = ()) -> None:
+    """Store how far a batch has come, in its transaction, and count its rows by verdict and by reason."""
     stored.position, stored.updated_at = position, now()
-    stored.counts = dict(Counter(stored.counts) + (verdicts or Counter()))
+    stored.counts = dict(Counter(stored.counts) + Counter(plan.verdict.value for plan in plans))
+    for plan in plans:
+        counts = stored.reasons.setdefault(PARTIAL if plan.is_partial else Verdict.REFUSED.value, {})
+        for reason in plan.reasons:
+            reason = reason if reason in counts or len(counts) < MAX_REASONS else OTHER_REASONS
+            counts[reason] = counts.get(reason, 0) + 1
     stored.save()
 
 
-def begin(stored: Import, state: ImportState, counts: dict[str, int]) -> None:
+def begin(
+    stored: Import, state: ImportState, counts: dict[str, int], reasons: dict[str, dict[str, int]] | None = None
+) -> None:
     stored.state, stored.position, stored.counts, stored.updated_at = state, 0, counts, now()
+    stored.reasons = reasons or {}
     stored.save()
     send_on_commit(TASK)
 

@@ -39,6 +39,14 @@ WRITE_TIME = "write it as 2027-01-05 10:00"
 MAX_TIME, MAX_NAME = 100, 600
 
 
+class BadCell(ValueError):
+    """A cell that can't be read. `reason` doesn't quote it, so it is the same for all cells with this problem."""
+
+    def __init__(self, text: str, reason: str, advice: str = "") -> None:
+        super().__init__(f"“{shorten(text)}” {reason}{advice and f'; {advice}'}")
+        self.reason = reason
+
+
 def clean(text: str) -> str:
     """Return the cell's text without surrounding white space and the apostrophe that guards against formulas."""
     text = text.strip()
@@ -64,20 +72,20 @@ def parse_email(text: str) -> str:
         return emails.parse_email(text)
     except ValueError as error:
         problem = str(error) if str(error) == emails.NOT_ASCII else "is not an e-mail address"
-        raise ValueError(f"“{shorten(text)}” {problem}") from None
+        raise BadCell(text, problem) from None
 
 
 def parse_url(text: str) -> str:
     if len(text) <= MAX_URL_LENGTH:
         with suppress(ValueError):
             return parse_http_url(text)
-    raise ValueError(f"“{shorten(text)}” is not an http or https address")
+    raise BadCell(text, "is not an http or https address")
 
 
 def parse_phone_number(text: str, country: str) -> Phone:
     phone = parse_phone(limited(text, 40), country)
     if phone is None:
-        raise ValueError(f"“{shorten(text)}” is not a phone number; without + it is read as one of {country}")
+        raise BadCell(text, "is not a phone number", f"without + it is read as one of {country}")
     return phone
 
 
@@ -85,24 +93,24 @@ def parse_time(text: str, zone: ZoneInfo) -> datetime:
     """Return a time in UTC: ISO 8601, 5.1.2027 10:00, or a spreadsheet's number. Without an offset it is the zone's."""
     limited(text, MAX_TIME)
     if ISO_DATE.fullmatch(text):
-        raise ValueError(f"“{text}” has no time of day; {WRITE_TIME}")
+        raise BadCell(text, "has no time of day", WRITE_TIME)
     if SLASHED.fullmatch(text) and not ISO_TIME.fullmatch(text):
-        raise ValueError(f"“{shorten(text)}” can be read in two ways, day or month first; {WRITE_TIME}")
+        raise BadCell(text, "can be read in two ways, day or month first", WRITE_TIME)
     try:
         local = parse_local(text)
     except (ValueError, OverflowError):
-        raise ValueError(f"“{shorten(text)}” is not a time; {WRITE_TIME}") from None
+        raise BadCell(text, "is not a time", WRITE_TIME) from None
     if local.tzinfo is None:
         local = local.replace(tzinfo=zone)
         if local.utcoffset() != local.replace(fold=1).utcoffset():
-            problem = f"doesn't exist or comes twice in {zone}, where clocks change; add the offset"
-            raise ValueError(f"“{text}” {problem}, as in {local:%Y-%m-%dT%H:%M}{local.isoformat()[-6:]}")
+            advice = f"add the offset, as in {local:%Y-%m-%dT%H:%M}{local.isoformat()[-6:]}"
+            raise BadCell(text, f"doesn't exist or comes twice in {zone}, where clocks change", advice)
     try:
         timestamp = truncate_to_ms(local)
     except OverflowError:
-        raise ValueError(f"“{shorten(text)}” is not a time") from None
+        raise BadCell(text, "is not a time") from None
     if timestamp.year not in YEARS:
-        raise ValueError(f"“{shorten(text)}” is not in the years {YEARS[0]} to {YEARS[-1]}")
+        raise BadCell(text, f"is not in the years {YEARS[0]} to {YEARS[-1]}")
     return timestamp
 
 
@@ -134,7 +142,7 @@ def parse_date(text: str) -> date:
             return date(int(match[3]), int(match[2]), int(match[1]))
     except ValueError:
         pass
-    raise ValueError(f"“{shorten(text)}” is not a date, or can be read in two ways; write it as 2027-01-05")
+    raise BadCell(text, "is not a date, or can be read in two ways", "write it as 2027-01-05")
 
 
 def parse_custom_value(text: str, field: CustomField, options: Mapping[str, str]) -> str | float | bool:
@@ -146,13 +154,13 @@ def parse_custom_value(text: str, field: CustomField, options: Mapping[str, str]
             return parse_number(text)
         case CustomField.Type.BOOLEAN:
             if text.lower() not in YES | NO:
-                raise ValueError(f"“{shorten(text)}” is neither yes nor no")
+                raise BadCell(text, "is neither yes nor no")
             return text.lower() in YES
         case CustomField.Type.DATE:
             return parse_date(text).isoformat()
         case CustomField.Type.SELECT:
             if text.casefold() not in options:
-                raise ValueError(f"“{shorten(text)}” is none of the options: {shorten(', '.join(field.options), 300)}")
+                raise BadCell(text, "is none of the options", f"there are: {shorten(', '.join(field.options), 300)}")
             return options[text.casefold()]
     return parse_text(text)
 
@@ -163,7 +171,7 @@ def parse_number(text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number) or "_" in text:
-        raise ValueError(f"“{shorten(text)}” is not a number; write it as 1234.5")
+        raise BadCell(text, "is not a number", "write it as 1234.5")
     return without_zero_fraction(number)
 
 
@@ -171,7 +179,7 @@ def parse_uuid(text: str) -> UUID:
     try:
         return parse_id(limited(text, MAX_TIME))
     except ValueError:
-        raise ValueError(f"“{shorten(text)}” is not an ID") from None
+        raise BadCell(text, "is not an ID") from None
 
 
 def shorten(text: str, length: int = 80) -> str:

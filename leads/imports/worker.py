@@ -1,8 +1,7 @@
 """The turns of workers, and the steps of an import that check the rows and import them, in batches."""
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from time import monotonic
 
@@ -12,7 +11,7 @@ from django.db.models import F, Min, QuerySet
 
 from foundation.api.exceptions import DomainError, ValidationFailed
 from foundation.db.retry import atomic_with_retry
-from leads.imports.importers import IMPORTERS, Importer, Plan
+from leads.imports.importers import IMPORTERS, Importer, Plan, Problem
 from leads.imports.models import Import, ImportRow, ImportState, Verdict
 from leads.imports.reading import READ_TEXT, read_file
 from leads.imports.services import finish, lock_step, prune_ended, store_progress, working_imports
@@ -34,12 +33,13 @@ ROWS_AT_A_TIME = 50  # that are loaded until a batch has `READ_TEXT` characters;
 
 STORE_VERDICTS = """
 UPDATE leads_importrow AS stored
-SET verdict = result.verdict, details = result.details, key = result.key, terms = CASE
+SET verdict = result.verdict, details = result.details, key = result.key, is_partial = result.is_partial, terms = CASE
     -- Null in older rows, which are compared without terms.
     WHEN stored.terms IS NULL OR result.terms <@ stored.terms THEN stored.terms
     ELSE ARRAY(SELECT unnest(stored.terms) UNION SELECT unnest(result.terms))
 END
-FROM json_to_recordset(%s::json) AS result (id uuid, verdict text, details text, key text, terms integer[])
+FROM json_to_recordset(%s::json)
+    AS result (id uuid, verdict text, details text, key text, is_partial boolean, terms integer[])
 WHERE stored.organization_id = %s AND stored.id = result.id
 """
 
@@ -94,11 +94,13 @@ def check_rows(file_import: Import, turn: Turn) -> None:
         # Planned before locking, because canceling the import waits for the lock.
         plans = importer.plan(next_rows(file_import.rows.all(), file_import.position, CHECK_BATCH), lock=False)
         for plan in plans:
-            key = importer.key_of(plan).encode()
+            # A refused row keeps no later one with the same key from being imported.
+            key = b"" if plan.problems else importer.key_of(plan).encode()
             plan.key = blake2b(key, digest_size=16).hexdigest() if key else ""
             first = first_rows.setdefault(plan.key, plan.row.number) if key else plan.row.number
             if first != plan.row.number:
-                plan.problems.append(f"The same {importer.key_label} is in row {first} already")
+                text = f"The same {importer.key_label} is in row {first} already"
+                plan.refuse(text, f"The same {importer.key_label} is in an earlier row")
         store_check(file_import, plans)
         is_over = turn.keep() or not plans
 
@@ -125,8 +127,8 @@ def store_check(file_import: Import, plans: Sequence[Plan]) -> None:
         stored.state = ImportState.CHECKED
         stored.save()
         return
-    store_verdicts(stored, plans)
-    store_progress(stored, plans[-1].row.number, Counter(plan.verdict.value for plan in plans))
+    store_verdicts(stored, {plan: plan.details for plan in plans})
+    store_progress(stored, plans[-1].row.number, plans)
     file_import.position = stored.position
 
 
@@ -169,8 +171,8 @@ def problem_of(error: Exception) -> str:
 def import_batch(file_import: Import, importer: Importer, actor: Actor, size: int, refusal: str) -> list[Plan]:
     """Import the next rows, up to `size`, or refuse them; return their plans. Ends the import after the last ones.
 
-    Deletes the imported rows; only refused ones are still needed. Locks the import, and the leads or appointments of
-    the rows.
+    Deletes the imported rows; refused and partial ones are kept to be corrected. Locks the import, and the leads or
+    appointments of the rows.
     """
     started = monotonic()
     stored = lock_step(file_import)
@@ -180,34 +182,36 @@ def import_batch(file_import: Import, importer: Importer, actor: Actor, size: in
     if not batch:
         finish(stored, ImportState.DONE)
         return []
-    plans = [Plan(row, problems=[refusal]) for row in batch] if refusal else importer.plan(batch, lock=True)
+    problem = Problem(refusal, "The row contradicts another record or a limit")
+    plans = [Plan(row, problems=[problem]) for row in batch] if refusal else importer.plan(batch, lock=True)
     count = 0
     while count < len(plans) and (count == 0 or monotonic() - started < BATCH_SECONDS):
         end = max(FIRST_SLICE, 2 * count)
         importer.apply(plans[count:end], actor)
         count = end
     plans = plans[:count]
-    refused = [plan for plan in plans if plan.verdict == Verdict.REFUSED]
-    done = [plan.row for plan in plans if plan.verdict != Verdict.REFUSED]
-    store_verdicts(stored, refused)
+    kept = {plan: plan.problem for plan in plans if plan.problem}
+    done = [plan.row for plan in plans if not plan.problem]
+    store_verdicts(stored, kept)
     stored.rows.filter(pk__in=[row.pk for row in done]).delete()
     if stored.size is not None:
         stored.size = max(stored.size - sum(row.size for row in done), 0)
-    store_progress(stored, plans[-1].row.number, Counter(plan.verdict.value for plan in plans))
+    store_progress(stored, plans[-1].row.number, plans)
     return plans
 
 
-def store_verdicts(stored: Import, plans: Sequence[Plan]) -> None:
+def store_verdicts(stored: Import, details: Mapping[Plan, str]) -> None:
     """Store what the report says about the rows, and the terms that it adds to those of their cells."""
     results = [
         {
             "id": plan.row.pk,
             "verdict": plan.verdict,
-            "details": plan.details,
+            "details": text,
             "key": plan.key,
-            "terms": terms_of(stored.organization_id, [plan.details]),
+            "is_partial": plan.is_partial,
+            "terms": terms_of(stored.organization_id, [text]),
         }
-        for plan in plans
+        for plan, text in details.items()
     ]
     with connection.cursor() as cursor:
         cursor.execute(STORE_VERDICTS, [orjson.dumps(results).decode(), stored.organization_id])

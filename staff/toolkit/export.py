@@ -170,14 +170,14 @@ def download(file: IO[bytes], name: str, kind: str) -> FileResponse:
     return response
 
 
-def write_csv(file: IO[bytes], title: str, header: list[str], rows: Iterable[list[Cell]]) -> None:
+def write_csv(file: IO[bytes], title: str, header: list[str], rows: Iterable[list[Cell]], separator: str = ",") -> None:
     """Write the rows as UTF-8 with a byte order mark, which tells Excel the encoding.
 
     Text that could be a formula gets an apostrophe in front; so does a phone number, which keeps its + and all digits
     in a spreadsheet.
     """
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-    writer = csv.writer(text)
+    writer = csv.writer(text, delimiter=separator)
     writer.writerow(map(csv_cell, header))
     for row in rows:
         writer.writerow([value and csv_cell(value) for value in row])  # many may be empty

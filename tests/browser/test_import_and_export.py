@@ -39,7 +39,7 @@ def test_sales_ops_imports_leads_and_loads_the_refused_rows_again(members: Membe
         page.get_by_role("button", name="Import 2 rows").click()
         expect(page.get_by_role("heading", name="Done: 1 new, 1 changed, 1 refused")).to_be_visible()
         with page.expect_download() as refused:
-            page.get_by_role("link", name="Download the refused rows").click()
+            page.get_by_role("link", name="Download the rows to correct").click()
 
         (row,) = read_rows(refused.value)
         assert row.pop("Problem") != ""

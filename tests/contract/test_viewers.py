@@ -79,7 +79,7 @@ def test_a_booking_takes_no_setter_from_a_lead_whose_setter_is_a_viewer_now(
 
 
 @pytest.mark.parametrize("host", ["vera@acme.example", "Vera"])
-def test_an_imported_row_that_names_a_viewer_is_refused(
+def test_an_imported_call_that_names_a_viewer_as_host_is_booked_without_one(
     owner: Client, organization: Organization, viewer: Membership, host: str
 ) -> None:
     header = ["Reference", "Lead e-mail", "Time", "Event type", "Host"]
@@ -88,17 +88,17 @@ def test_an_imported_row_that_names_a_viewer_is_refused(
         owner, organization, csv_file(header, ["a-1", "ada@example.com", FUTURE, "Coaching", host]), kind="APPOINTMENTS"
     ).run()
 
-    assert page.report() == [(2, "REFUSED", f"Host: “{host}” is not an active member")]
-    assert not Appointment.objects.of(organization).exists()
+    assert page.report() == [(2, "NEW", f"Left out: Host: “{host}” is not an active member")]
+    assert Appointment.objects.of(organization).get().host is None
 
 
-def test_an_imported_lead_whose_setter_is_a_viewer_is_refused(
+def test_an_imported_lead_whose_setter_is_a_viewer_has_none(
     owner: Client, organization: Organization, viewer: Membership
 ) -> None:
     page = Page(owner, organization, csv_file(["E-mail", "Setter"], ["ada@example.com", "vera@acme.example"])).run()
 
-    assert page.report() == [(2, "REFUSED", "Setter: “vera@acme.example” is not an active member")]
-    assert not Lead.objects.of(organization).exists()
+    assert page.report() == [(2, "NEW", "Left out: Setter: “vera@acme.example” is not an active member")]
+    assert Lead.objects.of(organization).get().setter is None
 
 
 def test_a_providers_report_that_names_a_viewer_is_refused(organization: Organization, viewer: Membership) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
 
 from leads.imports.models import WORKING, Import, ImportTurn
 from organizations.models import Organization
@@ -111,7 +111,10 @@ class Page:
         return [(row.number, row.verdict, row.details) for row, _ in self.get(query).context["rows"]]
 
     def refused_rows(self) -> list[list[str]]:
-        """Return the cells of the file with the refused rows."""
+        """Return the cells of the file with the rows to correct, which has the format of the upload."""
         response: Any = self.client.get(re.sub("change/$", "refused/", self.url))
-        text = response.getvalue().decode("utf-8-sig")
-        return list(csv.reader(StringIO(text)))
+        content = response.getvalue()
+        if self.row.format == "xlsx":
+            rows = load_workbook(BytesIO(content)).active.iter_rows(values_only=True)
+            return [[str(cell or "") for cell in row] for row in rows]
+        return list(csv.reader(StringIO(content.decode("utf-8-sig")), delimiter=self.row.format))

@@ -64,7 +64,7 @@ def test_the_file_with_the_refused_rows_is_read_in_batches_and_streamed(
     found = list(csv.reader(StringIO(response.getvalue().decode("utf-8-sig"))))
 
     assert response.streaming
-    assert response["Content-Disposition"] == 'attachment; filename="leads_refused.csv"'
+    assert response["Content-Disposition"] == 'attachment; filename="leads_to_correct.csv"'
     assert [row[:2] for row in found[1:]] == [[row[0], row[1].replace("=", "'=")] for row in rows]
 
 

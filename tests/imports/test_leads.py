@@ -129,16 +129,17 @@ def test_the_values_of_custom_fields_are_read_by_their_types(mia: Client, organi
         ),
     ).run()
 
-    lead = Lead.objects.of(organization).get()
+    lead, other = lead_with(organization, "a@example.com"), lead_with(organization, "b@example.com")
+    assert other.custom_values == {}
     values = {key: lead.custom_values.get(str(field.pk)) for key, field in fields.items()}
     assert values == {"budget": 12.5, "vip": True, "since": "2027-01-05", "tier": "Gold", "memo": "=1+1"}
-    assert page.report("?show=REFUSED") == [
+    assert page.report("?show=PARTIAL") == [
         (
             3,
-            "REFUSED",
-            "Budget: “1,5” is not a number; write it as 1234.5; Vip: “maybe” is neither yes nor no; "
+            "NEW",
+            "Left out: Budget: “1,5” is not a number; write it as 1234.5; Vip: “maybe” is neither yes nor no; "
             "Since: “1/2/2027” is not a date, or can be read in two ways; write it as 2027-01-05; "
-            "Tier: “Lead” is none of the options: Gold, Silver",
+            "Tier: “Lead” is none of the options; there are: Gold, Silver",
         )
     ]
 
@@ -154,7 +155,7 @@ def test_custom_values_that_are_too_long_together_are_refused(mia: Client, organ
     assert not Lead.objects.of(organization).exists()
 
 
-def test_refused_rows_come_back_as_a_file_that_can_be_corrected_and_uploaded_again(
+def test_rows_are_imported_without_bad_cells_and_come_back_as_a_file_that_can_be_corrected(
     mia: Client, organization: Organization, other_organization: Organization
 ) -> None:
     make_status(organization, "Old", is_active=False)
@@ -175,34 +176,45 @@ def test_refused_rows_come_back_as_a_file_that_can_be_corrected_and_uploaded_aga
             ["i@example.com"],
             ["I@example.com"],
             ["j@example.com", "#N/A"],
+            ["k@example.com", "Kim", "", "", "n/a", ""],
+            delimiter=";",
         ),
     ).run()
 
     header, *rows = page.refused_rows()
     assert header == ["Email", "First name", "Status", "Setter", "Phone", "Next touch point", "Problem"]
-    assert [row[-1].partition(". There")[0] for row in rows] == [
-        "Status: no status is called “Gone”",
-        "Status: Old is retired",
-        "Setter: “owner@globex.example” is not an active member",
-        "Phone: “555” is not a phone number; without + it is read as one of US",
-        "Next touch point: “01/02/2027 10:00” can be read in two ways, day or month first; "
+    assert [row[-1].partition("; there")[0] for row in rows] == [
+        "Left out: Status: “Gone” is not a status",
+        "Left out: Status: Old is retired",
+        "Left out: Setter: “owner@globex.example” is not an active member",
+        "Left out: Phone: “555” is not a phone number; without + it is read as one of US",
+        "Left out: Next touch point: “01/02/2027 10:00” can be read in two ways, day or month first; "
         "write it as 2027-01-05 10:00",
-        "Next touch point: “2027-03-28 02:30” doesn't exist or comes twice in Europe/Berlin, where clocks change; "
-        "add the offset, as in 2027-03-28T02:30+01:00",
-        "Next touch point: “2027-03-28” has no time of day; write it as 2027-01-05 10:00",
+        "Left out: Next touch point: “2027-03-28 02:30” doesn't exist or comes twice in Europe/Berlin, where clocks "
+        "change; add the offset, as in 2027-03-28T02:30+01:00",
+        "Left out: Next touch point: “2027-03-28” has no time of day; write it as 2027-01-05 10:00",
         "The row has more cells than the header",
         "E-mail: is missing",
         "The same e-mail is in row 11 already",
-        "First name: #N/A is an error of the spreadsheet",
+        "Left out: First name: #N/A is an error of the spreadsheet",
+        "Left out: Phone: “n/a” is not a phone number; without + it is read as one of US",
     ]
     assert rows[0][1] == "'=cmd()"
-    assert [lead.email for lead in Lead.objects.of(organization)] == ["i@example.com"]
+    assert page.row.counts == {"NEW": 10, "REFUSED": 3}
+    assert page.row.reasons["REFUSED"] == {
+        "The row has more cells than the header": 1,
+        "E-mail: is missing": 1,
+        "The same e-mail is in an earlier row": 1,
+    }
+    assert page.row.reasons["PARTIAL"]["Phone: is not a phone number"] == 2
+    assert "2 rows: Phone: is not a phone number" in page.get().content.decode()
+    assert lead_with(organization, "k@example.com").phone_e164 is None
 
-    mended = [[*row[:2], "", "", "", "", row[-1]] for row in rows if row[0][:1] in "abc"]
-    Page(mia, organization, csv_file(header, *mended)).run()
+    corrected = [[*row[:4], "415 555 2671", *row[5:]] for row in rows if row[0].startswith("k")]
+    again = Page(mia, organization, csv_file(header, *corrected, delimiter=";")).run()
 
-    assert lead_with(organization, "a@example.com").first_name == "=cmd()"
-    assert Lead.objects.of(organization).count() == 4
+    assert again.row.counts == {"CHANGED": 1}
+    assert lead_with(organization, "k@example.com").phone_e164 == "+14155552671"
 
 
 def test_times_are_those_of_the_members_zone_and_excels_dates_are_known(

@@ -86,7 +86,7 @@ def test_the_rows_of_an_import_that_ends_early_are_shown_no_more_and_a_worker_de
     assert Lead.objects.of(organization).count() == 0
 
 
-def test_what_no_field_can_hold_is_not_stored_and_refuses_the_row(mia: Client, organization: Organization) -> None:
+def test_what_no_field_can_hold_is_not_stored_and_is_left_out(mia: Client, organization: Organization) -> None:
     rows = [
         ["ada@example.com", "A" * 30_000],
         ["bob@example.com", "Bob", "", "x" * 30_000],
@@ -99,14 +99,15 @@ def test_what_no_field_can_hold_is_not_stored_and_refuses_the_row(mia: Client, o
 
     assert sum(len("".join(cells)) for cells in stored_rows(organization)) < 21_000
     assert page.report() == [
-        (2, "REFUSED", "First name: is longer than 255 characters"),
+        (2, "NEW", "Left out: First name: is longer than 255 characters"),
         (3, "REFUSED", "The row has more cells than the header"),
-        (5, "REFUSED", "First name: is longer than 255 characters"),
+        (5, "NEW", "Left out: First name: is longer than 255 characters"),
     ]
-    assert list(Lead.objects.of(organization).values_list("first_name", flat=True)) == ["Cy"]
+    names = dict(Lead.objects.of(organization).values_list("email", "first_name"))
+    assert names == {"ada@example.com": "", "cy@example.com": "Cy", "di@example.com": ""}
 
 
-def test_a_note_that_is_too_long_is_refused_although_it_begins_with_an_apostrophe(
+def test_a_note_that_is_too_long_is_left_out_although_it_begins_with_an_apostrophe(
     mia: Client, organization: Organization
 ) -> None:
     header = ["reference", "lead e-mail", "time", "event type", "note"]
@@ -115,7 +116,9 @@ def test_a_note_that_is_too_long_is_refused_although_it_begins_with_an_apostroph
 
     page.check()
 
-    assert page.report() == [(2, "REFUSED", "Note: is longer than 10,000 characters")]
+    (row,) = page.report()
+    assert row[:2] == (2, "NEW")
+    assert row[2].startswith("Left out: Note: is longer than 10,000 characters; ")
 
 
 def test_the_imports_of_an_organization_store_a_limited_number_of_characters(
