@@ -1,10 +1,12 @@
 """Phone numbers, stored as E.164 with an ISO country (docs/interface.md, L6 to L8)."""
 
+from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberFormat, ValidationResult
-from phonenumbers.timezone import UNKNOWN_TIMEZONE, time_zones_for_number
 
 from foundation.api.exceptions import ValidationFailed
 
@@ -60,7 +62,12 @@ def read_country_code(text: str) -> str | None:
     return code if code in phonenumbers.SUPPORTED_REGIONS else None
 
 
-def time_zones(e164: str) -> list[str]:
-    """Return the time zones of a stored number, by its area or else its country; none if they aren't known."""
-    zones = time_zones_for_number(phonenumbers.parse(e164)) if e164 else ()
-    return [zone for zone in zones if zone != UNKNOWN_TIMEZONE]
+@cache
+def time_zones_by_country() -> dict[str, list[str]]:
+    """Return the names of all countries' time zones, by ISO code."""
+    zones = defaultdict(list)
+    for line in (files("tzdata") / "zoneinfo" / "zone.tab").read_text().splitlines():
+        if not line.startswith("#"):
+            country, _, zone, *_ = line.split("\t")
+            zones[country].append(zone)
+    return dict(zones)

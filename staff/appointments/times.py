@@ -21,7 +21,7 @@ from appointments.models import Appointment, EventType
 from foundation.api.emails import parse_email
 from foundation.db.timestamps import get_zone, now
 from leads.models import Lead
-from leads.phones import time_zones
+from leads.phones import time_zones_by_country
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.permissions import current_user
 from organizations.working_hours import format_week
@@ -46,19 +46,19 @@ class Draft:
         return self.appointment.schedule_time
 
     def local_times(self) -> Iterator[tuple[str, str]]:
-        """Yield the host's time if their clock is another one, and the lead's by the phone number."""
+        """Yield the host's time if their clock is another one, and the lead's by the country of the phone."""
         at, host, lead = self.at, self.appointment.host, getattr(self.appointment, "lead", None)
         if at is None:
             return
         if host and offset(at, host.user.time_zone) != timezone.localtime(at).utcoffset():
             yield str(host), clock(at, host.user.time_zone)
-        phone_zones = time_zones(lead.phone_e164 or "") if lead else []
-        names = sorted(filter(None, map(known_zone, phone_zones)), key=lambda name: offset(at, name))
+        zones = time_zones_by_country().get(lead.phone_country or "", []) if lead else []
+        names = sorted(filter(None, map(known_zone, zones)), key=lambda name: offset(at, name))
         if names and offset(at, names[0]) == offset(at, names[-1]):
             yield str(lead), clock(at, names[0])
         elif names:
             first, last = (date_format(at.astimezone(get_zone(name)), SHORT) for name in (names[0], names[-1]))
-            yield str(lead), f"between {first} and {last}, by the phone number"
+            yield str(lead), f"between {first} and {last}, by the country of the phone"
 
     def warning(self) -> str:
         at, host = self.at, self.appointment.host

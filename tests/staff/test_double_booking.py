@@ -213,17 +213,17 @@ def test_the_control_shows_the_clocks_of_host_and_lead_and_warns_outside_working
 ):
     seoul = make_member(organization, "min@acme.example", first_name="Min", time_zone="Asia/Seoul")
     add = partial(add_lead, organization=organization, actor=SYSTEM)
-    lead = add(email="paula@example.com", first_name="Paula", phone_e164="+14155550145", phone_country="US")
+    lead = add(email="paula@example.com", first_name="Paula", phone_e164="+4915112345678", phone_country="DE")
     unclear = add(email="sue@example.com", first_name="Sue", phone_e164="+61491570085", phone_country="AU")
     set_working_hours(member=seoul, hours=None, days_off=[["2027-01-05", "2027-01-05"]], buffer_minutes=0)
 
     off, morning = (times(closer, organization, time, host=seoul.pk, lead=lead.pk) for time in ("13:00", "23:00"))
     australian = times(closer, organization, "06:00", lead=unclear.pk)
 
-    assert "Min: Tue 5 Jan, 22:00, Seoul time (GMT+9) Paula: Tue 5 Jan, 05:00, Los Angeles time (GMT-8)" in off
+    assert "Min: Tue 5 Jan, 22:00, Seoul time (GMT+9) Paula: Tue 5 Jan, 14:00, Berlin time (GMT+1)" in off
     assert "Min is off that day." in off
     assert "Outside Min’s working hours: Mon to Fri 09:00–18:00, Seoul time (GMT+9)." in morning
-    assert "Sue: between Tue 5 Jan, 12:30 and Tue 5 Jan, 17:00, by the phone number" in australian
+    assert "Sue: between Tue 5 Jan, 14:00 and Tue 5 Jan, 17:00, by the country of the phone" in australian
 
 
 def test_the_control_offers_the_free_times_of_the_day_or_of_the_next_one(
