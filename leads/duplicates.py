@@ -16,7 +16,7 @@ from foundation.db.timestamps import now
 from leads.models import DuplicateSearch, Lead, PossibleDuplicate
 from organizations.models import Organization
 
-BATCH = 1_000
+BATCH = 200  # leads of a transaction; no organization sees newer events until it ends
 # A transaction can commit later than one that has set a later `updated_at`.
 SETTLED_AFTER = timedelta(seconds=60)
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)

@@ -37,7 +37,7 @@ def run_imports() -> None:
 
 @shared_task(name="leads.search_duplicates")
 def search_duplicates() -> None:
-    for_each_organization(search_batch, Organization.objects.filter(is_active=True), BATCHES_PER_RUN)
+    for_each_organization(search_batch, Organization.objects.filter(is_active=True), 5 * BATCHES_PER_RUN)
 
 
 @shared_task(name="leads.prune")

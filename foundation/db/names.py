@@ -15,12 +15,16 @@ def fold_name(name: str) -> str:
 
 
 def by_name(name: str | Combinable) -> Func:
-    """Return what to sort names by: Äpfel is beside apple, whatever the database's own collation."""
+    """Return what to sort names by: Äpfel is beside apple, whatever the database's own collation.
+
+    The first 50 characters count: PostgreSQL normalizes a run of marks in quadratic time, too, for each row.
+    """
     return Func(
         name,
         # In alphabetical order, as in a migration, because Django compares the arguments in order.
         accents=r"'[\u0300-\u036F]'",
         template=(
-            "casefold(regexp_replace(normalize(%(expressions)s, NFKD), %(accents)s, '', 'g') COLLATE pg_unicode_fast)"
+            "casefold(regexp_replace(normalize(left(%(expressions)s, 50), NFKD), %(accents)s, '', 'g')"
+            " COLLATE pg_unicode_fast)"
         ),
     )

@@ -8,6 +8,7 @@ many rows of another organization with the same name cost nothing.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from uuid import UUID
 from zlib import crc32
@@ -24,6 +25,7 @@ INVISIBLE = [0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F)
 # What is left out or replaced before normalizing: invisible characters, the dots of domains in other scripts, and two
 # characters that would become 18 times as long.
 PLAIN: dict[int, str] = dict.fromkeys(INVISIBLE, "") | {0x3002: ".", 0xFF61: ".", 0xFDFA: " ", 0xFDFB: " "}
+FOLDED_LETTERS = 16_384  # kept; a language needs far fewer
 # A phone may be written with spaces and without its country, so the last digits are compared.
 PHONE_DIGITS, MIN_PHONE_DIGITS = 9, 7
 # Different terms of a row. A note of 10,000 characters has about 1,700; a row with more than these isn't stored.
@@ -37,16 +39,27 @@ def join_texts(texts: Iterable[str]) -> str:
 
 def fold(text: str) -> str:
     """Return the text for comparison: without case, accents, and differences of compatible characters and digits."""
-    if text.isascii():
-        return text.lower()
-    # Marks go first: normalizing a long run of them takes time that is quadratic in its length.
-    letters = unicodedata.normalize("NFKD", drop_marks(text.translate(PLAIN))).casefold()
-    plain = drop_marks(letters).translate(WITHOUT_ACCENTS)
+    return text.lower() if text.isascii() else text.translate(Folding())  # type: ignore[arg-type]  # needs no length
+
+
+class Folding:
+    """A table for `str.translate`.
+
+    It folds each character by itself: normalizing a run of marks, or of characters that decompose into marks, takes
+    time that is quadratic in the run's length. The marks, whose order that would settle, are dropped anyway.
+    """
+
+    def __getitem__(self, code: int) -> str:
+        return fold_letter(code)
+
+
+@lru_cache(FOLDED_LETTERS)
+def fold_letter(code: int) -> str:
+    if code in PLAIN or unicodedata.combining(chr(code)):
+        return PLAIN.get(code, "")
+    letters = unicodedata.normalize("NFKD", chr(code)).casefold()
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter)).translate(WITHOUT_ACCENTS)
     return re.sub(r"\d", lambda digit: str(int(digit[0])), plain)
-
-
-def drop_marks(text: str) -> str:
-    return "".join(letter for letter in text if not unicodedata.combining(letter))
 
 
 def find_emails(text: str) -> Iterator[str]:

@@ -200,9 +200,13 @@ class Workbook:
                 codes[attributes["numFmtId"][:9]] = attributes["formatCode"][:MAX_FORMAT]
             elif name in ("cellStyleXfs", "cellXfs"):
                 is_inside = name == "cellXfs"
+        kinds: dict[str, tuple[bool, bool]] = {}
         for id in ids:
-            code = codes[id] if id in codes else builtin_format_code(int(id))
-            self.formats.append((is_date_format(code), is_timedelta_format(code)))
+            if id not in kinds:
+                self.pause()  # the patterns take a time that is quadratic in the code's length
+                code = codes[id] if id in codes else builtin_format_code(int(id))
+                kinds[id] = (is_date_format(code), is_timedelta_format(code))
+            self.formats.append(kinds[id])
 
     def read_sheet(self, part: str) -> Iterator[Row]:
         number = column = 0

@@ -18,6 +18,9 @@ Refusal = tuple[int, Headers, bytes]  # as Granian's response_bytes() takes it
 # Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
 FAST_PATHS = {"/livez", "/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
 
+# Without the value of one of these, a request would mean something else. The service ignores those of others.
+ASCII_HEADERS = frozenset({"cookie", "idempotency-key", "if-match"})
+
 
 class Request:
     """A request with what decides when it is served. `is_last`: its response ends the connection."""
@@ -25,6 +28,8 @@ class Request:
     def __init__(self, scope: Scope, protocol: HTTPProtocol, *, is_last: bool = False) -> None:
         self.path, self.protocol = scope.path, protocol
         self.environ = build_environ(scope)
+        # Granian shows only the names of headers whose values aren't ASCII.
+        self.unreadable = ASCII_HEADERS.intersection(scope.headers.keys()).difference(dict(scope.headers.items()))
         self.client = client_address(self.environ)
         self.is_api = API_PATH.match(self.path) is not None
         # A page can take seconds.

@@ -28,6 +28,9 @@ HEADER_BYTES = {"CONTENT_TYPE": 256, "HTTP_ACCEPT_ENCODING": 512}
 OTHER_HEADER_BYTES = 8192  # browsers cut Referer at 4,096, and nginx refuses longer lines, too
 LONG_HEADER = "A header is too long: Content-Type may have 256 bytes, Accept-Encoding 512 and every other header 8,192"
 LONG_PAGE_HEADER = "Your browser has sent a header that is too long. Delete the cookies of this site, then try again."
+UNREADABLE_PAGE_HEADER = (
+    "Your browser has sent a cookie that can't be read. Delete the cookies of this site, then try again."
+)
 TOO_MANY_FILES = "Too many large responses are being sent to you at once. Read them to the end, then try again."
 
 
@@ -60,8 +63,15 @@ def too_many_anonymous_pages(retry_after: int) -> Refusal:
     return refusal(429, message, is_page=True, retry_after=retry_after)
 
 
-def refuse_long_header(request: Request) -> Refusal | None:
-    """Refuse a header that is longer than any client sends it: parsing it could take milliseconds."""
+def refuse_header(request: Request) -> Refusal | None:
+    """Refuse a header that isn't ASCII where it has to be, or is longer than any client sends it.
+
+    To parse a long one could take milliseconds.
+    """
+    if request.unreadable:
+        name = min(request.unreadable).title()
+        message = f"The header {name} must have ASCII characters only"
+        return refusal(400, message) if request.is_api else refusal(400, UNREADABLE_PAGE_HEADER, is_page=True)
     for key, value in request.environ.items():
         if key.startswith(("HTTP_", "CONTENT_")) and len(value) > HEADER_BYTES.get(key, OTHER_HEADER_BYTES):
             return refusal(431, LONG_HEADER) if request.is_api else refusal(431, LONG_PAGE_HEADER, is_page=True)

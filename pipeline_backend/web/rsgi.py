@@ -77,7 +77,7 @@ class RsgiApplication:
             return
         refusal: Refusal | None = responses.TOO_MANY_BODIES
         try:
-            refusal = responses.refuse_long_header(request) or await self.read_body(request) or self.queue(request)
+            refusal = responses.refuse_header(request) or await self.read_body(request) or self.queue(request)
         finally:
             if refusal:
                 self.body_memory.release(request.body)

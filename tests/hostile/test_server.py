@@ -188,6 +188,30 @@ def test_a_header_that_is_longer_than_any_client_sends_is_431(
     assert api[0].is_last  # the body, which isn't read, is no second request
 
 
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        ("Idempotency-Key: cl\u00e9-1", "Idempotency-Key"),
+        ('If-Match: "2020-01-01T00:00:00.000Z\u00e9"', "If-Match"),
+        ("Cookie: theme=caf\u00e9", "Cookie"),
+    ],
+)
+def test_a_header_that_cannot_be_read_is_refused_instead_of_left_out(
+    raw: RawHttpClient, header: str, name: str, nothing_changes: None
+) -> None:
+    """docs/interface.md, G48, G57"""
+    body = json.dumps(booking_payload()).encode()
+
+    api = raw.send(raw.build_request(CREATE, header, f"Content-Length: {len(body)}") + body)
+    page = raw.send(raw.build_request("GET /admin/", header, key=""))
+    other = raw.send(raw.build_request("GET /api/external/statuses", "Referer: caf\u00e9"))
+
+    assert code_and_type(api) == (400, JSON)
+    assert json.loads(api.body)["message"] == f"The header {name} must have ASCII characters only"
+    assert code_and_type(page) == (400, "text/plain; charset=utf-8")
+    assert other.status_code == 200
+
+
 def test_a_browser_with_many_other_cookies_is_signed_in(raw: RawHttpClient, organization: Organization) -> None:
     session = logged_in_client(owner_of(organization)).cookies["sessionid"].value
     others = [f'_ga_{number}="GS1.1.{BACKSLASH}054{BACKSLASH}"1760000000.{number}"' for number in range(100)]
