@@ -120,8 +120,8 @@ def validate_endpoint(url: str, event_types: list[str]) -> None:
     """Raise ValidationFailed unless the URL is a public https address and every type is a topic."""
     try:
         validate_url(url)
-    except BlockedAddress:
-        raise ValidationFailed({"url": ["must be a public https address"]}) from None
+    except BlockedAddress as error:
+        raise ValidationFailed({"url": [str(error) or "must be a public https address"]}) from None
     if len(url) > MAX_URL_LENGTH:
         raise ValidationFailed({"url": [f"must be at most {MAX_URL_LENGTH} characters long"]})
     if not set(event_types) <= set(topics()):

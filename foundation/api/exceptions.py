@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError, connection
 from psycopg.errors import IdleInTransactionSessionTimeout, InternalError, ReadOnlySqlTransaction
 from rest_framework import exceptions, status
@@ -18,6 +18,7 @@ from rest_framework.response import Response
 logger = logging.getLogger(__name__)
 
 MALFORMED = "The request is malformed"
+TOO_MANY_PARAMETERS = "The request has more than 1,000 parameters"  # DATA_UPLOAD_MAX_NUMBER_FIELDS
 WRONG_HOST = "The Host header names a host that this service does not serve"
 NOT_FOUND = "Resource not found"
 SERVER_ERROR = "Something went wrong on our side; the X-Request-Id header names this request"
@@ -105,6 +106,8 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
         return error_response(code, str(error).removesuffix("."))
     if isinstance(error, RequestDataTooBig):
         return error_response(413, BodyTooLarge.default_detail)
+    if isinstance(error, TooManyFieldsSent):
+        return error_response(400, TOO_MANY_PARAMETERS)
     if isinstance(error, SuspiciousOperation):
         return error_response(400, MALFORMED)
     response = views.exception_handler(error, context)

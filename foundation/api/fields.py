@@ -31,7 +31,8 @@ TIMESTAMP = re.compile(
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 FORBIDDEN_IN_URLS = re.compile(r"""["<>\\]""")  # browsers read \\ as /, and so see another host than we do
 YEARS = range(1970, 2101)
-TIMESTAMP_ERROR = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z, in the years 1970 to 2100"
+TIMESTAMP_ERROR = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z"
+YEARS_ERROR = f"must be in the years {YEARS[0]} to {YEARS[-1]}"
 
 validate_http_url = URLValidator(schemes=["http", "https"])
 
@@ -39,7 +40,7 @@ validate_http_url = URLValidator(schemes=["http", "https"])
 def parse_timestamp(text: str, *, years: range = YEARS) -> datetime:
     """Return a timestamp in UTC, cut to milliseconds; raises ValueError unless it is ISO 8601 (docs/interface.md, G19).
 
-    Without an offset it is read as UTC. Its year, in UTC, must be one of `years`.
+    Without an offset it is read as UTC. Its year, in UTC, must be one of `years`; the message names the default ones.
     """
     match = TIMESTAMP.fullmatch(text)
     if match is None:
@@ -49,10 +50,12 @@ def parse_timestamp(text: str, *, years: range = YEARS) -> datetime:
         # Python accepts at most six digits of a fraction; the point is the seventh character.
         local = datetime.fromisoformat(f"{minutes}{seconds}{fraction[:7]}{offset or 'Z'}".upper())
         timestamp = local.astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise ValueError(TIMESTAMP_ERROR) from None
+    except ValueError:
+        raise ValueError("must be an existing date and time") from None
+    except OverflowError:
+        raise ValueError(YEARS_ERROR) from None
     if timestamp.year not in years:
-        raise ValueError(TIMESTAMP_ERROR)
+        raise ValueError(YEARS_ERROR)
     return truncate_to_ms(timestamp)
 
 

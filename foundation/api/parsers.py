@@ -21,6 +21,7 @@ from rest_framework.parsers import BaseParser
 
 from foundation.api.exceptions import MAX_QUOTED_NAME, BodyTooLarge, ValidationFailed
 
+ENCODING = "it must be UTF-8 without a byte order mark"
 MAX_DEPTH = 32
 MAX_SEARCHED = 1_000  # values that are searched for the one to name in an error message
 
@@ -74,9 +75,11 @@ def describe_error(error: ValueError) -> str:
     """Return the place of the syntax error, as line and column from 1, or the reason. Quotes no values."""
     if isinstance(error, UnicodeDecodeError):
         *lines, last_line = error.object[: error.start].split(b"\n")
-        return f"line {len(lines) + 1}, column {len(last_line.decode()) + 1}"
+        return f"line {len(lines) + 1}, column {len(last_line.decode()) + 1}; {ENCODING}"
     if isinstance(error, JSONDecodeError):
-        return f"line {error.lineno}, column {error.colno}"
+        # NUL there: UTF-16 without a byte order mark.
+        is_encoding = error.pos < 2 and error.doc.startswith(("\ufeff", "\0"), error.pos)
+        return f"line {error.lineno}, column {error.colno}" + (f"; {ENCODING}" if is_encoding else "")
     return "a number is not finite or too large"
 
 

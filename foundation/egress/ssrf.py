@@ -54,7 +54,7 @@ MAX_HOST_LENGTH = 255
 
 
 class BlockedAddress(Exception):
-    """A URL or address that webhooks must not reach."""
+    """A URL or address that webhooks must not reach, with the reason if it is shown."""
 
 
 def parse_url(url: str) -> URL:
@@ -69,8 +69,10 @@ def parse_url(url: str) -> URL:
     except ValueError:
         raise BlockedAddress from None
     authority = parsed.raw_authority
-    if not has_port or parsed.scheme not in schemes or not parsed.raw_host or "@" in authority or "%" in authority:
+    if not has_port or parsed.scheme not in schemes or not parsed.raw_host or "%" in authority:
         raise BlockedAddress
+    if "@" in authority:
+        raise BlockedAddress("must have no user and no password")
     return parsed
 
 

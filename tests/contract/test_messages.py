@@ -148,6 +148,7 @@ def test_another_media_type_is_refused_with_the_accepted_one(api: ApiClient) -> 
     assert_error(response, 415, "Content-Type must be application/json")
 
 
+ENCODING = "it must be UTF-8 without a byte order mark"
 # The place where a reader of the text stops, with lines and columns from 1.
 PLACES = {
     b"hello": "line 1, column 1",
@@ -159,10 +160,11 @@ PLACES = {
     b'{"external_reference": "a\nb"}': "line 1, column 26",
     b'{"external_reference": "\\x"}': "line 1, column 25",
     b"{" + b"\n" * 100_000: "line 100001, column 1",
-    b'{\n"a": "\xff"}': "line 2, column 7",
-    '{"é": "'.encode() + b'\xff"}': "line 1, column 8",
-    '{"a": 1}'.encode("utf-16"): "line 1, column 1",
-    b"\xef\xbb\xbf{}": "line 1, column 1",
+    b'{\n"a": "\xff"}': f"line 2, column 7; {ENCODING}",
+    '{"é": "'.encode() + b'\xff"}': f"line 1, column 8; {ENCODING}",
+    '{"a": 1}'.encode("utf-16"): f"line 1, column 1; {ENCODING}",
+    '{"a": 1}'.encode("utf-16-le"): f"line 1, column 2; {ENCODING}",
+    b"\xef\xbb\xbf{}": f"line 1, column 1; {ENCODING}",
 }
 
 

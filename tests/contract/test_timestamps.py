@@ -107,6 +107,20 @@ def test_an_invalid_timestamp_is_400_and_changes_nothing(api, organization, time
     assert snapshot_of(organization) == before
 
 
+@pytest.mark.parametrize(
+    ("timestamp", "message"),
+    [
+        ("2027-01-05", "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z"),
+        ("2027-02-30T10:00:00Z", "must be an existing date and time"),
+        ("2101-01-01T00:00:00Z", "must be in the years 1970 to 2100"),
+        ("0001-01-01T00:00:00+14:00", "must be in the years 1970 to 2100"),
+    ],
+)
+def test_an_invalid_timestamp_is_refused_with_the_reason(api, timestamp, message):
+    """docs/interface.md, G19"""
+    assert api.book(schedule_time=timestamp).json()["message"] == f"schedule_time {message}"
+
+
 @pytest.mark.parametrize("timestamp", [1799143200, 1799143200000, 1.5, True, [], {}], ids=str)
 def test_a_timestamp_of_another_json_type_is_400(api, organization, timestamp):
     """docs/interface.md, G12"""

@@ -59,6 +59,8 @@ ERRORS_BEYOND_THE_SCHEMA = [
     "must be an ISO 3166-1 alpha-2 country code",
     "must be a country of phone_e164",
     "must be an ISO 8601 timestamp",
+    "must be an existing date and time",
+    "must be in the years 1970 to 2100",
     "must be a date (",
     "must be an e-mail address",
     "must be an http or https URL",

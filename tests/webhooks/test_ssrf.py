@@ -30,7 +30,7 @@ FORBIDDEN_HOSTS = [
 FORBIDDEN_URLS = [
     "http://example.com/", "ftp://example.com/", "file:///etc/passwd", "javascript:alert(1)",
     "gopher://example.com/", "https://", "https:///x",
-    "https://user:secret@example.com/", "https://example.com@127.0.0.1/", "https://127.0.0.1#@example.com/",
+    "https://127.0.0.1#@example.com/",
     "https://127.0.0.1\\@example.com/",
     "https://exa mple.com/", "https://example.com/\r\nX: 1", "https://１２７.0.0.1/",
     "https://%31%32%37.0.0.1/", "https://example.com:99999/", "",
@@ -47,11 +47,18 @@ def test_a_malformed_or_deceptive_url_is_refused_when_saved(organization: Organi
     assert_refused(organization, url)
 
 
-def assert_refused(organization: Organization, url: str) -> None:
+@pytest.mark.parametrize(
+    "url", ["https://user:secret@example.com/", "https://u@example.com", "https://example.com@127.0.0.1/"]
+)
+def test_a_url_with_a_user_is_refused_with_the_reason(organization: Organization, url: str) -> None:
+    assert_refused(organization, url, "must have no user and no password")
+
+
+def assert_refused(organization: Organization, url: str, reason: str = "must be a public https address") -> None:
     with pytest.raises(ValidationFailed) as refusal:
         add_endpoint(organization=organization, url=url)
 
-    assert refusal.value.errors == {"url": ["url must be a public https address"]}
+    assert refusal.value.errors == {"url": [f"url {reason}"]}
     assert not Endpoint.objects.of(organization).exists()
 
 
