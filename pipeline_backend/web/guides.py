@@ -52,6 +52,10 @@ MAX_AGE_SECONDS = 300
 # The address in the guides, which each service replaces by its own.
 EXAMPLE_URL = "http://127.0.0.1:8000"
 
+# In docs/interface.md: where a rule begins, and where a text refers to one.
+RULE = re.compile(r"^\*\*([A-Z]\d+)\.\*\*", re.MULTILINE)
+REFERENCE = re.compile(r"(?<![\w*`/])[A-Z]\d+\b(?![*`/])")
+
 parser = MarkdownIt("commonmark").enable("table")
 
 
@@ -93,6 +97,8 @@ def list_guides() -> str:
 def render_guide(name: str) -> str:
     """Return the guide as a page; without a name, the list of the guides."""
     source = read_guide(name) if name else list_guides()
+    rules = set(RULE.findall(source))
+    source = REFERENCE.sub(lambda match: f"[{match[0]}](#{match[0]})" if match[0] in rules else match[0], source)
     base = re.escape(f"{settings.BASE_URL}/api/docs/")
     tokens = parser.parse(re.sub(rf"\]\((?:{base})?(\w+)\.md(?=[#)])", r"](\1", source))
     values = {
@@ -106,13 +112,18 @@ def render_guide(name: str) -> str:
 
 
 def add_anchors(tokens: list[Token]) -> dict[str, str]:
-    """Name each heading as GitHub does, let the keyboard scroll tables; return the sections' anchors and titles."""
+    """Name each heading as GitHub does, and each rule; let the keyboard scroll tables.
+
+    Return the sections' anchors and titles.
+    """
     sections: dict[str, str] = {}
     for token, content in pairwise(tokens):
         if token.type == "heading_open":
             anchor = re.sub(r"[^\w\- ]", "", content.content.lower()).replace(" ", "-")
             token.attrs["id"] = anchor
             sections |= {anchor: content.content} if token.tag == "h2" else {}
+        elif token.type == "paragraph_open" and (rule := RULE.match(content.content)):
+            token.attrs["id"] = rule[1]
         elif token.type == "table_open":
             token.attrs["tabindex"] = 0
     return sections

@@ -38,16 +38,30 @@ def test_a_guide_runs_no_script_and_loads_nothing_from_another_host(path: str):
     assert re.findall(r"<script|<[^>]+ style=|<(?:img|link)[^>]+(?:src|href)=\"(?!/|\w+\.md)", page) == []
 
 
+def test_each_rule_of_the_interface_has_an_anchor_and_the_rules_link_to_each_other():
+    rules = re.findall(r"^\*\*(\w+)\.\*\*", (ROOT / "docs/interface.md").read_text(), re.MULTILINE)
+    page = Client().get("/api/docs/interface").content.decode()
+
+    assert len(rules) > 250
+    assert re.findall(r'<p id="(\w+)"><strong>(\w+)\.</strong>', page) == [(rule, rule) for rule in rules]
+    links = re.findall(r'<a href="#(\w+)">(\w+)</a>', page.partition("<main>")[2])
+    assert {text for _, text in links} >= {"A29", "G37"}
+    assert [(rule, text) for rule, text in links if rule != text or rule not in rules] == []
+    assert re.findall(r"<code>[^<]*<a|\[[A-Z]\d+\]\(", page) == []
+    assert re.findall(r'<a href="interface#(\w+)"', Client().get("/api/docs/api").content.decode()) == ["A29", "A67"]
+
+
 @pytest.mark.parametrize("path", [*PAGES, *TEXTS])
 def test_the_links_of_a_guide_lead_to_pages_and_headings_that_exist(path: str, db: None):
     response = Client().get(path)
     links = re.findall(r'<a [^>]*?href="([^"]+)"' if path in PAGES else r"\]\(([^)\s]+)\)", response.content.decode())
 
     assert len(links) > 0
+    targets = {}
     for link in {urljoin(settings.BASE_URL + path, link) for link in links}:
         url = urlsplit(link)
         if link.startswith(settings.BASE_URL):
-            target = Client().get(url.path)
+            target = targets[url.path] = targets.get(url.path) or Client().get(url.path)
             assert target.status_code == 200, link
             is_page = target.headers["Content-Type"].startswith("text/html")
             assert not url.fragment or not is_page or f' id="{url.fragment}"' in target.content.decode(), link

@@ -77,11 +77,12 @@ class Examples:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def get(self, path: str, method: str = "GET") -> dict[str, Any]:
+    def get(self, path: str, method: str = "GET", **fields: str) -> dict[str, Any]:
         """Return the response of the API."""
         request = urllib.request.Request(
             f"{self.instance.url}/api/external/{path}",
-            headers={"x-api-key": self.instance.key},
+            json.dumps(fields).encode() if fields else None,
+            headers={"x-api-key": self.instance.key, "content-type": "application/json"},
             method=method,
         )
         with urllib.request.urlopen(request, timeout=SECONDS) as response:
@@ -114,6 +115,10 @@ class Examples:
         )
         return opt_ins, appointments
 
+    def lose_secret(self) -> None:
+        """Delete the secret, as if the response that had it was lost."""
+        (self.folder / "secret").unlink(missing_ok=True)
+
     def send_test_event(self) -> None:
         """Send a test event to the receiver that the examples have subscribed."""
         url = f"http://127.0.0.1:{self.port}/{self.language}"
@@ -121,15 +126,17 @@ class Examples:
         self.get(f"webhook-endpoints/{endpoint['id']}/test", method="POST")
 
     def copy(self) -> str:
-        """Return the copy that the examples have kept, if any; it has to have the newest appointments."""
+        """Return the copy that the examples have kept, if any; it has to have the newest appointments.
+
+        It must not have those of erased leads.
+        """
         file = self.folder / "copy.json"
         if not file.exists():
             return ""
         rows = json.loads(file.read_text())["rows"]
         newest = self.get("appointments?ordering=-updated_at&limit=100")["data"]
-        assert {row["id"]: row["updated_at"] for row in newest} == {
-            row["id"]: rows.get(row["id"], {}).get("updated_at") for row in newest
-        }
+        kept = {row["id"]: None if is_erased(row["lead"]) else row["updated_at"] for row in newest}
+        assert kept == {row["id"]: rows.get(row["id"], {}).get("updated_at") for row in newest}
         return file.read_text()
 
     @contextmanager
@@ -161,6 +168,10 @@ class Examples:
         finally:
             process.terminate()
             process.wait(SECONDS)
+
+
+def is_erased(lead: dict[str, Any]) -> bool:
+    return str(lead["email"]).endswith("@erased.invalid")
 
 
 def is_open(port: int) -> bool:

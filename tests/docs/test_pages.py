@@ -172,6 +172,8 @@ def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Inst
     for heading in ("Before you start", "Catch up after an outage", "Mirror everything"):
         run(heading)
     subscribed = run("Receive events")
+    examples.lose_secret()
+    run("Receive events")
     with examples.receiver() if language != "sh" else nullcontext() as log:
         for _ in range(2):
             run("Book from a form")
@@ -207,6 +209,36 @@ def test_the_examples_of_the_api_guide_do_what_their_headings_say(instance: Inst
     assert tasks == {guide.FORM}
 
 
+@pytest.mark.parametrize("language", [language for language in guide.LANGUAGES if language != "sh"])
+def test_the_examples_of_a_copy_keep_nothing_of_an_erased_lead_and_begin_anew(
+    instance: Instance, language: str, tmp_path: Path
+):
+    examples, path = guide.Examples(instance, language, tmp_path), tmp_path / "copy.json"
+    (tmp_path / "last_event_id").write_text(examples.get("events?after=latest")["last_event_id"])
+    for heading in ("Before you start", "Catch up after an outage", "Book from a form", "Mirror everything"):
+        examples.run(heading)
+    [row] = examples.get(f"appointments?external_reference={examples.reference}")["data"]
+    lead_id = row["lead"]["id"]
+    status = next(each for each in examples.get("statuses")["data"] if each["type"] != "APPOINTMENT")
+    assert lead_id in path.read_text()
+
+    def mirror() -> dict[str, Any]:
+        examples.run("Mirror everything")
+        rows: dict[str, Any] = json.loads(examples.copy())["rows"]
+        assert [row for row in rows.values() if lead_id in (row["id"], row.get("lead", {}).get("id"))] == []
+        return rows
+
+    examples.get(f"leads/{lead_id}/erase", method="POST")
+    mirror()
+    examples.get(f"leads/{lead_id}/status", method="PATCH", status_id=status["id"])
+    mirror()
+    path.unlink()
+    rows = mirror()
+    # Its last event is gone, as after a reset.
+    path.write_text(json.dumps({"last_event_id": lead_id, "rows": {"1": {"id": "1"}}, "erased": []}))
+    assert mirror().keys() == rows.keys()
+
+
 def post_event(port: int, headers: dict[str, str], body: bytes = b'{"id": "1", "type": "lead.created"}') -> int:
     """Send an event with these headers to the receiver, and return the status code of its response."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/", body, headers)
@@ -228,11 +260,12 @@ if guide.NODE:
             form = fill_in(read(url + path))
             answers = [send_form(url + path, form) for _ in range(2)]
             forged = send_form(url + path, form | {"reference": "../submissions"})
-            refused = send_form(url + path, fill_in(read(url + path)) | {"email": "?"})
+            refused = send_form(url + path, fill_in(read(url + path)) | {"first_name": "x" * 300})
 
-        assert answers == ["Thank you."] * 2
-        assert forged == "This did not work."
-        assert refused.startswith("Please go back")
+        assert answers == [(200, "Thank you.")] * 2
+        assert forged == (400, "This did not work.")
+        assert refused[0] == 400
+        assert re.fullmatch(r"Please go back and correct this: \w*first_name must be at most 255 .+", refused[1])
         assert examples.stored(form["reference"]) == {"": (1, 0), "book?utm_source=x": (0, 1)}[path]
         assert not list((tmp_path / "submissions").glob(form["reference"]))
 
@@ -246,7 +279,7 @@ if guide.NODE:
             form = fill_in(read(f"{url}book"))
             answer = send_form(f"{url}book", form)
 
-        assert answer == "Thank you."
+        assert answer == (200, "Thank you.")
         path, fields = json.loads((tmp_path / "submissions" / form["reference"]).read_text())
         assert (path, fields["schedule_time"]) == ("/api/external/appointments", form["utc"])
 
@@ -256,8 +289,11 @@ if guide.NODE:
         form = {"reference": reference[1], "first_name": "Grace", "email": "form@example.com"}
         return form | ({"utc": "2027-04-01T15:00:00.000Z"} if 'name="utc"' in page else {})
 
-    def send_form(url: str, form: dict[str, str]) -> str:
-        return read(url, urllib.parse.urlencode(form).encode())
+    def send_form(url: str, form: dict[str, str]) -> tuple[int, str]:
+        try:
+            return 200, read(url, urllib.parse.urlencode(form).encode())
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
 
 def test_a_relay_from_the_service_stores_a_booking(instance: Instance, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""The examples of docs/api.md repeat a request that got no response or a 429, as it was."""
+"""The examples of docs/api.md repeat a request that got no response, a 429, or a 409 with Retry-After, as it was."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ from tests.docs.pages import blocks
 
 
 class BusyServer(BaseHTTPRequestHandler):
-    """Closes the connection of the first request, and answers 429 to the second one."""
+    """Closes the connection of the first request; answers 429, 409 with Retry-After, and 409."""
 
     received: list[tuple[bytes, float]]
 
@@ -27,10 +27,11 @@ class BusyServer(BaseHTTPRequestHandler):
         if len(self.received) == 1:
             self.connection.shutdown(socket.SHUT_RDWR)
             return
-        self.send_response(429 if len(self.received) == 2 else 201)
-        self.send_header("Retry-After", "1")
+        self.send_response(429 if len(self.received) == 2 else 409)
+        if len(self.received) < 4:
+            self.send_header("Retry-After", "1")
         self.end_headers()
-        self.wfile.write(b'{"message": "Appointment created"}')
+        self.wfile.write(b'{"message": "Booked for another time"}')
 
     def log_message(self, *_: object) -> None:
         pass
@@ -57,6 +58,6 @@ def test_a_request_is_repeated_until_it_has_a_response(language: str, tmp_path: 
         output = subprocess.check_output([guide.PROGRAMS[language], book], cwd=tmp_path, env=environment, text=True)
 
     bodies, times = zip(*BusyServer.received, strict=True)
-    assert output.startswith("Appointment created")
-    assert (len(bodies), len(set(bodies))) == (3, 1)
-    assert times[2] - times[1] >= 1
+    assert output.startswith("Booked for another time")
+    assert (len(bodies), len(set(bodies))) == (4, 1)
+    assert min(times[2] - times[1], times[3] - times[2]) >= 1
