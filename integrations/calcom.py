@@ -15,7 +15,6 @@ from integrations.relay import Json, digest, relay
 STATES = {"BOOKING_CREATED": "BOOKED", "BOOKING_RESCHEDULED": "BOOKED", "BOOKING_CANCELLED": "CANCELED"}
 # Fields of every booking form that say nothing about the lead, or that other fields of the state have.
 NOT_ASKED = {"name", "email", "attendeePhoneNumber", "location", "title", "guests", "rescheduleReason"}
-MAX_ANSWERS = 50
 
 
 def is_signed(environ: WSGIEnvironment, body: bytes) -> bool:
@@ -54,7 +53,7 @@ def translate(webhook: Json) -> tuple[str, Json] | None:
         "meeting_url": url if url.startswith(("https://", "http://")) else None,
         # Links have them as metadata[utm_source]=….
         "traffic": {name: value for name, value in metadata.items() if name.startswith("utm_")},
-        "questions_answers": answers[:MAX_ANSWERS],
+        "questions_answers": answers,
         "previous_reference": booking.get("rescheduleUid"),
         "canceled_by": {attendee["email"]: "LEAD", host_email: "HOST"}.get(booking.get("cancelledBy")),
         "reason": booking.get("cancellationReason"),

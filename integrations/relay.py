@@ -15,6 +15,13 @@ Json = dict[str, Any]
 Check = Callable[[WSGIEnvironment, bytes], bool]
 MAX_BODY = 1024 * 1024
 REFUSED = {400, 404, 409, 413, 422}  # a repeat of the same webhook would be refused again
+# What the service refuses beyond these would cost the booking.
+MAX_ANSWERS, DURATIONS = 50, (5, 24 * 60)
+LENGTHS = {
+    **dict.fromkeys(("first_name", "last_name", "event_type", "provider_form_id", "provider_form_name"), 255),
+    **dict.fromkeys(("phone", "reason", "question", "answer"), 10_000),
+}
+OPTIONAL = ("host_email", "meeting_url")  # the host may be no member of the organization
 NAMES = ("SERVICE_URL", "API_KEY", "WEBHOOK_SECRET")
 SERVICE_URL, API_KEY, WEBHOOK_SECRET = (os.environ.get(name) or sys.exit(f"Set {name}") for name in NAMES)
 
@@ -22,6 +29,17 @@ SERVICE_URL, API_KEY, WEBHOOK_SECRET = (os.environ.get(name) or sys.exit(f"Set {
 def digest(message: bytes) -> bytes:
     """Return the HMAC-SHA256 of the message, with the secret that the vendor signs with."""
     return hmac.digest(WEBHOOK_SECRET.encode(), message, "sha256")
+
+
+def fit(value: Any, name: str = "") -> Any:  # noqa: ANN401  # JSON
+    """Return a state, or the value of one of its fields, with long texts and lists cut, and durations in range."""
+    if isinstance(value, dict):
+        return {key: fit(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [fit(each, name) for each in value[: MAX_ANSWERS if name == "questions_answers" else None]]
+    if isinstance(value, str):
+        return value.encode(errors="ignore").decode().replace("\0", "")[: LENGTHS.get(name)]
+    return min(max(value, DURATIONS[0]), DURATIONS[1]) if name == "duration_minutes" else value
 
 
 def send(path: str, state: Json) -> tuple[int, str]:
@@ -33,9 +51,9 @@ def send(path: str, state: Json) -> tuple[int, str]:
             return 200, response.read().decode()
     except HTTPError as error:
         text = error.read().decode(errors="replace")
-        if error.code == 400 and '"host_email"' in text and "host_email" in state:
-            # The scheduler's host is no member of the organization. The booking counts more.
-            return send(path, {name: value for name, value in state.items() if name != "host_email"})
+        refused = [name for name in OPTIONAL if error.code == 400 and name in state and f'"{name}"' in text]
+        if refused:
+            return send(path, {name: value for name, value in state.items() if name not in refused})
         return (422 if error.code in REFUSED else 503), text
     except (OSError, HTTPException, ValueError) as error:
         return 503, f"The service did not answer: {type(error).__name__}"
@@ -53,10 +71,12 @@ def relay(is_signed: Check, translate: Callable[[Json], tuple[str, Json] | None]
             request = translate(json.loads(body))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             return 400, f"The body is not the expected JSON: {error!r}"
-        return send(*request) if request else (204, "")
+        return send(request[0], fit(request[1])) if request else (204, "")
 
     def application(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
         status, text = handle(environ)
+        if status >= 400:
+            print(f"{status}: {text[:1000]}", file=environ["wsgi.errors"])
         headers = [("Content-Type", "text/plain")] * (status != 204) + [("Retry-After", "60")] * (status == 503)
         start_response(f"{status} {responses[status]}", headers)
         return [text.encode()]

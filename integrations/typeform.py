@@ -16,7 +16,6 @@ from wsgiref.types import WSGIEnvironment
 from integrations.relay import Json, digest, relay
 
 TRAFFIC = ("utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page")
-MAX_ANSWERS = 50
 
 
 def is_signed(environ: WSGIEnvironment, body: bytes) -> bool:
@@ -66,7 +65,7 @@ def translate(webhook: Json) -> tuple[str, Json] | None:
         "provider_form_id": response["form_id"],
         "provider_form_name": form["title"],
         "traffic": {name: hidden[name] for name in TRAFFIC if name in hidden},
-        "questions_answers": rest[:MAX_ANSWERS],
+        "questions_answers": rest,
     }
     return f"{os.environ.get('SOURCE', 'FORMBUILDER_A')}/opt-ins/{quote(response['token'], safe='')}", body
 

@@ -182,6 +182,11 @@ def test_an_invalid_field_is_400_and_changes_nothing(api, organization, id, fiel
     assert snapshot_of(organization) == before
 
 
+def test_a_slash_in_the_path_is_an_unknown_path(api, id):
+    """A43"""
+    assert_error(put(api, call="a%2Fb", appointment_id=id), 404, "Resource not found")
+
+
 def test_nothing_of_another_organization_is_found(other_api, other_organization, id):
     """G22"""
     assert_invalid_fields(put(other_api, appointment_id=id), "appointment_id")

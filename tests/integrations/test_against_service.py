@@ -23,6 +23,7 @@ from tests.integrations.vendors import (
 )
 
 FORMER = CALENDLY["payload"]["uri"]
+LONG = "\0\ud800" + "x" * 12_000
 RESCHEDULED = {
     "uri": "https://api.calendly.com/scheduled_events/CC/invitees/DD",
     "old_invitee": FORMER,
@@ -96,6 +97,42 @@ def test_a_booking_of_calendly_is_an_appointment_with_all_that_the_payload_says(
         ("Anything else?", None),
     ]
     assert snapshot_of(other_organization) == before
+
+
+@pytest.mark.parametrize("end_time", ["2027-08-24T14:16:00.000000Z", "2027-08-31T14:15:00.000000Z"])
+def test_a_booking_with_side_facts_that_the_service_refuses_is_stored_with_what_it_takes(
+    api: ApiClient, end_time: str
+) -> None:
+    event = {**CALENDLY["payload"]["scheduled_event"], "end_time": end_time, "name": LONG}
+    invitee = {"first_name": LONG, "last_name": LONG, "text_reminder_number": LONG, "scheduled_event": event}
+    answers = [{"question": LONG, "answer": LONG, "position": 0}] + [{"question": "Why?", "answer": "So"}] * 60
+    cancellation = {"reason": LONG, "canceler_type": "invitee"}
+    payload = {**invitee, "questions_and_answers": answers, "cancellation": cancellation}
+
+    answer = relay_calendly(changed(CALENDLY, payload, event="invitee.canceled"))
+
+    assert (answer.status, only_appointment(api)["appointment_type"]) == (201, "x" * 255)
+    lead = api.get_lead(only_appointment(api)["lead"]["id"])
+    assert (lead["first_name"], lead["last_name"]) == ("x" * 255, "x" * 255)
+    (opt_in,) = api.get_appointment(only_appointment(api)["id"])["opt_ins"]
+    stored = api.get_opt_in(opt_in["id"])["question_answers"]
+    assert [(len(each["question"]), len(each["answer"])) for each in stored] == [(10_000, 10_000)] + [(4, 2)] * 49
+
+
+def test_the_form_of_calcom_or_typeform_is_cut_too(api: ApiClient) -> None:
+    responses = {f"q{number}": {"label": LONG, "value": LONG} for number in range(10)}
+    responses |= {f"s{number}": {"label": "Why?", "value": "So"} for number in range(50)}
+    booking = encode(changed(CALCOM, {"responses": responses, "eventTitle": LONG, "endTime": "2027-06-25T09:30:00Z"}))
+    text = {"type": "text", "text": LONG, "field": {"id": "f1", "type": "short_text"}}
+    response = {**TYPEFORM["form_response"], "answers": [*TYPEFORM["form_response"]["answers"], *[text] * 10]}
+    form = encode({**TYPEFORM, "form_response": response})
+
+    answers = [
+        post(calcom.application, booking, **calcom_signature(booking)),
+        post(typeform.application, form, **typeform_signature(form)),
+    ]
+
+    assert [answer.status for answer in answers] == [201, 201]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Signatures, and the status that the vendor gets."""
 
+import io
 import json
 import os
 import subprocess
@@ -138,12 +139,20 @@ def test_a_relay_without_secret_does_not_start(secret: str | None) -> None:
     assert (result.returncode, result.stderr) == (1, "Set WEBHOOK_SECRET\n")
 
 
-def test_a_host_whom_the_service_refuses_is_left_out(service: Service) -> None:
-    service.status, service.text = 400, '{"errors": {"host_email": ["is not an active member"]}}'
+@pytest.mark.parametrize("name", ["host_email", "meeting_url"])
+def test_a_host_or_address_that_the_service_refuses_is_left_out(service: Service, name: str) -> None:
+    service.status, service.text = 400, json.dumps({"errors": {name: ["is refused"]}})
 
-    relay.send("SCHEDULER_A/appointments/1", {"host_email": "x@example.com", "state": "BOOKED"})
+    relay.send("SCHEDULER_A/appointments/1", {name: "x", "state": "BOOKED"})
 
-    assert [json.loads(body) for *_, body in service.requests] == [
-        {"host_email": "x@example.com", "state": "BOOKED"},
-        {"state": "BOOKED"},
-    ]
+    assert [json.loads(body) for *_, body in service.requests] == [{name: "x", "state": "BOOKED"}, {"state": "BOOKED"}]
+
+
+@pytest.mark.parametrize(("status", "logged"), [(200, ""), (400, "422: {}\n"), (500, "503: {}\n")])
+def test_a_refusal_is_logged_with_the_services_text(service: Service, status: int, logged: str) -> None:
+    service.status, service.text = status, '{"message": "lead.email is required"}'
+    log = io.StringIO()
+
+    post(calendly.application, BODY, **calendly_signature(BODY), **{"wsgi.errors": log})
+
+    assert log.getvalue() == logged.format(service.text)

@@ -164,7 +164,7 @@ class Answer:
     text: str
 
 
-def post(application: WSGIApplication, body: bytes, **headers: str) -> Answer:
+def post(application: WSGIApplication, body: bytes, **headers: Any) -> Answer:
     """Call the relay as a WSGI server does, with a check of both sides' behaviour."""
     environ: dict[str, Any] = {"REQUEST_METHOD": "POST", "QUERY_STRING": "", "CONTENT_LENGTH": str(len(body))}
     environ |= {"CONTENT_TYPE": "application/json", "wsgi.input": io.BytesIO(body), **headers}
