@@ -3,9 +3,6 @@
 import gc
 
 from django.apps import AppConfig
-from django.conf import settings
-from django.core.management import CommandError
-from django.db.models.signals import pre_migrate
 
 from pipeline_backend.former_settings import warn_of_former_settings
 
@@ -24,19 +21,10 @@ class PipelineBackendConfig(AppConfig):
         from appointments import imports  # noqa: F401, PLC0415
         from foundation.api import openapi  # noqa: F401, PLC0415
         from leads.imports import leads  # noqa: F401, PLC0415
-        from pipeline_backend import celery, observability  # noqa: F401, PLC0415
+        from pipeline_backend import celery, migration_checks, observability  # noqa: F401, PLC0415
 
         warn_of_former_settings()
-        pre_migrate.connect(refuse_pooled_migrations)
+        migration_checks.connect()
         observability.start()
         gc.freeze()
         gc.enable()
-
-
-def refuse_pooled_migrations(plan: list[object], **_: object) -> None:
-    # Migrations change time-outs of their session, which belongs to another client there.
-    if plan and settings.DATABASE_POOLER == "transaction":
-        raise CommandError(
-            "Migrations need a session: run migrate with the address of PostgreSQL itself in DATABASE_URL, and without "
-            "DATABASE_POOLER"
-        )

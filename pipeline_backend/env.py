@@ -27,13 +27,27 @@ def require(name: str, is_valid: object, problem: str) -> None:
 
 
 def read_text(name: str, default: str | None = None) -> str:
-    """Return a variable, or the default if it is not set. Raises ImproperlyConfigured for bytes that are not text."""
+    """Return a variable, or the content of the file that NAME_FILE names, or the default if neither is set.
+
+    Raises ImproperlyConfigured for bytes that are not text.
+    """
     # Not env.str(), which reads a value that begins with $ as the name of another variable.
-    value = os.environ.get(name, default)
+    value = read_file(name) if os.environ.get(f"{name}_FILE") else os.environ.get(name, default)
     if value is None:
         raise ImproperlyConfigured(f"Set the {name} environment variable")
     require(name, value.strip().isprintable(), "has characters that can't be printed; it must be text in UTF-8")
     return value
+
+
+def read_file(name: str) -> str:
+    """Return the content of the file that NAME_FILE names, as Docker and Kubernetes pass secrets."""
+    require(name, not os.environ.get(name), f"and {name}_FILE are both set; remove one of them")
+    try:
+        return Path(os.environ[f"{name}_FILE"]).read_bytes().decode(errors="surrogateescape").strip()
+    # The path isn't quoted: it could be the secret, set by mistake.
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "its path is invalid"
+        raise ImproperlyConfigured(f"{name}_FILE names a file that can't be read: {reason}") from None
 
 
 def read_list(name: str, default: str = "") -> list[str]:

@@ -62,7 +62,8 @@ def main() -> None:
             f"{MAX_CONNECTIONS}. Raise the limit of open files (ulimit -n) to {MAX_CONNECTIONS + OTHER_FILES}.\n"
         )
     # Without a token no one reads the counts.
-    with shared_folder() if os.environ.get("METRICS_TOKEN") else nullcontext():
+    has_token = os.environ.get("METRICS_TOKEN") or os.environ.get("METRICS_TOKEN_FILE")
+    with shared_folder() if has_token else nullcontext():
         cli(command(sys.argv[1:], connections))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from accounts.invitations import INVITATIONS_PER_DAY
 from accounts.passwords import PASSWORD_HASHES_AT_ONCE
@@ -18,6 +19,7 @@ from appointments.services.configuration import MAX_EVENT_TYPES
 from leads.services import MAX_CUSTOM_FIELDS
 from notifications.daily_limit import MAILS_PER_DAY
 from organizations.services import MAX_API_KEYS
+from pipeline_backend.env import read_secret
 from pipeline_backend.former_settings import REPLACEMENTS, warn_of_former_settings
 from tests.commands.start import start_all
 from webhooks.services import MAX_WEBHOOK_ENDPOINTS
@@ -303,6 +305,38 @@ def test_statements_are_prepared_unless_the_pooler_would_lose_them(value: str, m
     )
 
     assert done.stdout == f"{mode} {threshold}\n"
+
+
+def test_a_value_can_come_from_a_file_and_errors_name_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "secret"
+    file.write_text(f"{SECRET}\n")
+    monkeypatch.delenv("SECRET_KEY", raising=False)
+    monkeypatch.setenv("SECRET_KEY_FILE", str(file))
+    from_file = read_secret("SECRET_KEY")
+    errors = {}
+    for case, path, value in [
+        ("empty file", "/dev/null", ""),
+        ("no file", f"/nowhere/{SECRET}", ""),
+        ("a folder", str(tmp_path), ""),
+        ("the secret instead of a path", f"{SECRET}\0", ""),
+        ("both", str(file), SECRET),
+    ]:
+        monkeypatch.setitem(os.environ, "SECRET_KEY", value)
+        monkeypatch.setattr(os, "environ", {**os.environ, "SECRET_KEY_FILE": path})
+        with pytest.raises(ImproperlyConfigured) as raised:
+            read_secret("SECRET_KEY")
+        errors[case] = str(raised.value)
+
+    assert from_file == SECRET
+    assert errors == {
+        "empty file": "SECRET_KEY must not be empty",
+        "no file": "SECRET_KEY_FILE names a file that can't be read: No such file or directory",
+        "a folder": "SECRET_KEY_FILE names a file that can't be read: Is a directory",
+        "the secret instead of a path": "SECRET_KEY_FILE names a file that can't be read: its path is invalid",
+        "both": "SECRET_KEY and SECRET_KEY_FILE are both set; remove one of them",
+    }
 
 
 def test_the_documentation_lists_exactly_the_settings_that_the_code_reads() -> None:

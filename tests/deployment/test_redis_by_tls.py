@@ -78,6 +78,11 @@ class TlsListener:
         plain = urlsplit(os.environ["REDIS_URL"])
         return f"rediss://:{plain.password}@localhost:{self.port}/0{options}"
 
+    def server(self) -> tuple[str, int]:
+        """Return the address of the tests' Redis."""
+        redis = urlsplit(settings.REDIS_URL)
+        return redis.hostname or "", redis.port or 0
+
     def accept(self) -> None:
         """Serve each connection in a thread of its own until the listener is closed."""
         with contextlib.suppress(OSError):
@@ -87,13 +92,12 @@ class TlsListener:
 
     def serve(self, plain_client: socket.socket) -> None:
         """Copy in both directions until one side closes; a client that refuses the certificate closes at once."""
-        redis = urlsplit(settings.REDIS_URL)
         try:
             client = self.context.wrap_socket(plain_client, server_side=True)
         except OSError:
             plain_client.close()
             return
-        server = socket.create_connection((redis.hostname, redis.port))
+        server = socket.create_connection(self.server())
         threading.Thread(target=copy, args=(server, client), daemon=True).start()
         copy(client, server)
 

@@ -37,6 +37,7 @@ NOT_RUN_LANGUAGES = {
     "json": "tests/webhooks/test_docs.py writes these",
     "php": "there is no PHP here",
     "ruby": "there is no Ruby here",
+    "sql": "tests/deployment/test_managed_database.py runs the same statements",
     "text": "output of programs",
     "yaml": "excerpts of other programs' configuration",
 }
@@ -50,6 +51,7 @@ RUN_ELSEWHERE = {
 NOT_RUN = {
     r"make run\b": "the instance itself is started by this command",
     r"docker ": "there is no container engine; tests/deployment runs what its files say",
+    r"kubectl ": "there is no cluster; tests/deployment/test_kubernetes.py checks the manifests",
     r"pyftsubset ": "the icon font is made by hand, with packages that nothing else needs",
 }
 # These take minutes or would run this test again: make only shows what it would do, and named files have to exist.
