@@ -1,7 +1,9 @@
 """Dockerfile, docker-compose.yml and .env: what they name exists, and what writes .env keeps secrets."""
 
+import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import tomllib
@@ -9,10 +11,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from django.db import connection
 
+from dev.local import processes
 from pipeline_backend.web.__main__ import command as web_command
 from tests.commands.runner import file_mode
 from tests.deployment.files import ROOT, compose, dockerfile, new_env, read_env, write_env
+from tests.deployment.server import POSTGRES
 
 SECRETS = ["SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "METRICS_TOKEN"]
 
@@ -107,6 +112,7 @@ def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path
     exposed = [step.arguments for step in dockerfile() if step.name == "EXPOSE"]
 
     assert services.keys() == {
+        "backup",
         "db",
         "redis",
         "migrate",
@@ -169,6 +175,12 @@ def test_the_build_of_compose_is_an_override_for_each_service_of_the_image(tmp_p
     assert (tmp_path / "docker-compose.override.yml").exists()
     new_env(tmp_path / "server", "pipeline.example.com")
     assert not (tmp_path / "server/docker-compose.override.yml").exists()
+
+
+def test_every_log_of_compose_has_a_limit(tmp_path: Path) -> None:
+    services = compose(new_env(tmp_path))["services"]
+
+    assert {name for name, service in services.items() if "max-size" not in service["logging"]["options"]} == set()
 
 
 def test_prometheus_of_compose_scrapes_where_web_and_workers_answer(tmp_path: Path) -> None:
@@ -237,9 +249,11 @@ def test_image_runs_as_a_user_without_rights_and_has_no_secrets() -> None:
 
 
 def test_linters_accept_the_files() -> None:
+    workflows = [str(path) for path in (ROOT / ".github/workflows").glob("*.yml")]
     compose_files = ["docker-compose.yml", "docker-compose.build.yml", "docker-compose.servers.yml"]
     commands = [
         [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", *compose_files],
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows],
     ]
     # There is no wheel of hadolint for other systems.
     if sys.platform == "linux" and platform.machine() == "x86_64":
@@ -248,3 +262,27 @@ def test_linters_accept_the_files() -> None:
     for command in commands:
         checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
         assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_backup_of_compose_dumps_at_its_start_and_deletes_old_dumps(tmp_path: Path, transactional_db: None) -> None:
+    script = (ROOT / "deploy/compose_backup.sh").read_text()
+    assert "directory=/var/backups/pipeline\n" in script
+    (tmp_path / "script").write_text(script.replace("/var/backups/pipeline", str(tmp_path)))
+    for name in ("old.dump", "old.dump.tmp"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (0, 0))
+    database = connection.settings_dict
+    variables = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
+
+    running = processes.start(
+        ["sh", tmp_path / "script"],
+        env={"PATH": f"{POSTGRES}:{os.defpath}", **{name: str(database[key]) for name, key in variables.items()}},
+    )
+    processes.wait_until(lambda: running.poll() is not None or not (tmp_path / "old.dump.tmp").exists(), 120)
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+
+    (dump,) = tmp_path.glob("*.dump*")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d\.dump", dump.name)
+    assert dump.read_bytes().startswith(b"PGDMP")
+    assert file_mode(dump) == 0o600
