@@ -22,6 +22,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from foundation.api.client_address import client_address
+from foundation.api.exceptions import BeingMoved
 from foundation.api.rate_limits import Usage, find_exhausted, hit, remember_exhausted, throttled
 from foundation.api.request_owner import note_organization
 from foundation.db.compiled import Param
@@ -96,7 +97,7 @@ class ApiKeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[None, ApiKeyAuth | ExhaustedAuth]:
         """Return `request.auth` (there is no user), and set the request's database scope.
 
-        Raises AuthenticationFailed, and Throttled past the limits.
+        Raises AuthenticationFailed, BeingMoved for an organization that is being moved, and Throttled past the limits.
         """
         parsed = parse_key(request.headers.get("x-api-key", ""))
         if parsed is None:
@@ -110,8 +111,10 @@ class ApiKeyAuthentication(BaseAuthentication):
         key = first_query(partial(KEY_QUERY.find, parsed.key_id))
         # An unknown key is compared too, and in constant time, so that the response time reveals nothing about it.
         is_same = hmac.compare_digest(bytes(key.secret_hash) if key else bytes(32), parsed.secret_hash)
-        if not (key and is_same and key.is_live and key.organization.is_active):
+        if not (key and is_same and key.is_live):
             raise AuthenticationFailed(INVALID_KEY)
+        if not key.organization.is_active:
+            raise BeingMoved if key.organization.move else AuthenticationFailed(INVALID_KEY)
         set_scope(tenant_scope(key.organization_id))
         note_organization(request._request, key.organization_id)
         if key.last_used_at is None or key.last_used_at < now() - LAST_USED_INTERVAL:
@@ -145,7 +148,8 @@ def first_query(query: Callable[[], Result]) -> Result:
 def load_live_keys() -> frozenset[bytes]:
     with bypass_rls():
         keys = (
-            ApiKey.unscoped.filter(revoked_at=None, organization__is_active=True)
+            ApiKey.unscoped.filter(revoked_at=None)
+            .filter(Q(organization__is_active=True) | ~Q(organization__move=""))
             .filter(Q(expires_at=None) | Q(expires_at__gt=now()))
             .order_by()
             .values_list("key_id", "secret_hash")

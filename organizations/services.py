@@ -30,10 +30,10 @@ def for_each_organization(
 ) -> None:
     """Call `action(organization=...)` for each, again until it returns nothing or `most_calls` is reached.
 
-    Raises errors at the end; at once if the database is unreachable.
+    Leaves out those that are being moved. Raises errors at the end; at once if the database is unreachable.
     """
     errors = []
-    for organization in organizations.iterator():
+    for organization in organizations.filter(move="").iterator():
         try:
             for _ in range(most_calls):
                 if not action(organization=organization):

@@ -81,6 +81,12 @@ class RequestInProgress(exceptions.APIException):
     wait = 1  # DRF's exception handler makes it Retry-After
 
 
+class BeingMoved(exceptions.APIException):
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_detail = "The organization is being moved to another server; send the request again"
+    wait = RETRY_AFTER_SECONDS  # DRF's exception handler makes it Retry-After
+
+
 class KeyReused(exceptions.APIException):
     status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
     default_detail = "Idempotency-Key was sent with another request; use a new key for a new request"
@@ -115,6 +121,9 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
         # DRF's own messages end with a full stop, ours don't.
         message = MESSAGES.get(response.status_code, str(response.data["detail"]).removesuffix("."))
         response.data = {"status": "error", "message": message}
+        if isinstance(error, BeingMoved):
+            # Planned: Django would log an error for each request.
+            response._has_been_logged = True  # type: ignore[attr-defined]
         return response
     if is_unavailable(error):
         # A warning without a traceback: an outage would otherwise fill the log with them.

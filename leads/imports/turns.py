@@ -35,7 +35,8 @@ WITH work AS (
 )
 SELECT work.organization_id
 FROM work LEFT JOIN leads_importturn AS turn ON turn.organization_id = work.organization_id
-WHERE turn.expires_at IS NULL OR turn.expires_at <= clock_timestamp()
+WHERE (turn.expires_at IS NULL OR turn.expires_at <= clock_timestamp())
+    AND NOT EXISTS (SELECT FROM organizations_organization WHERE id = work.organization_id AND move <> '')
 GROUP BY work.organization_id, turn.expires_at
 ORDER BY turn.expires_at NULLS FIRST, min(work.since)
 """

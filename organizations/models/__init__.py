@@ -9,7 +9,7 @@ from organizations.models.members import (
     Membership,
     SavedView,
 )
-from organizations.models.organizations import ApiKey, Organization, RowCount, Scope, StoredResponse
+from organizations.models.organizations import ApiKey, Move, Organization, RowCount, Scope, StoredResponse
 from organizations.models.security_log import SecurityEvent, SecurityEventKind, SecurityNotice
 from organizations.models.sign_in import PasswordReset, RecoveryCode, Session, TotpDevice
 from organizations.models.users import User

@@ -14,6 +14,13 @@ from organizations.isolation import TenantModel
 from organizations.models.users import User
 
 
+class Move(models.TextChoices):
+    """Why an organization that is being moved is not active (`pipeline_backend.moving`)."""
+
+    OUT = "OUT", "Being moved to another installation"
+    IN = "IN", "Being imported"
+
+
 class Organization(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
@@ -31,6 +38,8 @@ class Organization(models.Model):
         db_default="UTC",
         help_text="IANA name, such as Europe/Berlin. New members begin with it, and integrations can read it.",
     )
+    # Set only while it is not active. Requests with its keys then get 503 instead of 401, so that clients repeat them.
+    move = models.CharField(max_length=3, choices=Move.choices, blank=True, default="", db_default="", editable=False)
     is_test = models.BooleanField("test organization", default=False, db_default=False, editable=False)
     rate_limit_per_minute = models.PositiveIntegerField(
         null=True,

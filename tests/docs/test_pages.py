@@ -46,6 +46,7 @@ RUN_ELSEWHERE = {
     ("docs/operate.md", "Without containers"): "tests/deployment/test_without_containers.py",
     ("docs/operate.md", "Upgrading"): "tests/deployment/test_without_containers.py",
     ("docs/operate.md", "Backups"): "tests/deployment/test_backup.py",
+    ("docs/operate.md", "Move or delete an organization"): "tests/moving/test_page.py",
 }
 # The beginnings of commands that can't run in a test.
 NOT_RUN = {
