@@ -95,6 +95,8 @@ class OrganizationAdmin(ServiceAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Organization | None = None) -> Sequence[str]:
         fields = super().get_readonly_fields(request, obj)
+        if obj and obj.move:
+            fields = (*fields, "is_active")  # the command that moves it decides
         return fields if is_operator(request) else (*fields, "is_active", "rate_limit_per_minute")
 
     def save_model(self, request: HttpRequest, obj: Organization, form: ServiceForm, change: bool) -> None:

@@ -8,6 +8,7 @@ from cryptography.fernet import Fernet
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
+from django.test import Client
 
 from appointments.models import Note
 from foundation.db.encryption import cipher
@@ -323,8 +324,13 @@ def test_people_keep_their_id_unless_the_operator_says_otherwise_and_nobody_beco
 def test_a_pause_can_be_ended(organization: Organization, api: ApiClient) -> None:
     paused = run("pause_organization", "Acme").out
     during = api.get("/api/external/leads").status_code
+    operator = User.objects.create_superuser("operator@example.com", "secret-of-tests")
+    browser = Client()
+    browser.force_login(operator)
+    page = browser.get(f"/admin/organizations/organization/{organization.pk}/change/")
     ended = run("pause_organization", "Acme", "--end").out
 
     assert (paused, ended) == ("Acme is paused.\n", "Acme is active again.\n")
+    assert "is_active" not in page.context["adminform"].form.fields  # which would let both installations work
     assert (during, api.get("/api/external/leads").status_code) == (503, 200)
     assert command_error("pause_organization", "Acme", "--end") == "Acme is not paused"
