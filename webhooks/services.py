@@ -33,6 +33,7 @@ REPORT_FAILURES_AFTER = timedelta(hours=24)
 DISABLED_BY_STAFF = "Disabled by staff"
 DISABLED_BY_KEY = "Disabled by its API key"
 KEY_REVOKED = "Its API key was revoked"
+EVENTS_AT_ONCE = 250  # with their deliveries and attempts
 UNUSED_HOST_AGE = DELETED_ENDPOINT_AGE = timedelta(days=1)
 
 
@@ -183,9 +184,9 @@ def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
 
 
 def prune(*, organization: Organization) -> int:
-    """Delete deliveries and replays older than KEEP_DELIVERIES_DAYS, unused hosts, and what deleted endpoints leave.
+    """Delete deliveries and replays older than KEEP_DELIVERIES_DAYS, events, unused hosts, and what endpoints leave.
 
-    Returns how many old deliveries. Events are kept (docs/interface.md, W24).
+    Returns how many old deliveries (docs/interface.md, W24).
     """
     for endpoint in Endpoint.objects.of(organization).filter(deleted_at__lt=now() - DELETED_ENDPOINT_AGE):
         deliveries = Delivery.objects.of(organization).filter(endpoint=endpoint)
@@ -199,4 +200,15 @@ def prune(*, organization: Organization) -> int:
     count = delete_in_batches(old.exclude(state=State.PENDING).order_by("created_at", "id"))
     replays = Replay.objects.of(organization).filter(created_at__lt=cutoff)
     delete_in_batches(replays.exclude(Exists(Delivery.objects.of(organization).filter(replay=OuterRef("pk")))))
+    prune_events(organization)
     return count
+
+
+def prune_events(organization: Organization) -> None:
+    """Delete events older than KEEP_EVENTS_DAYS, with their deliveries, unless one of these is still to be sent."""
+    events = Event.objects.of(organization)
+    # The place of a reader that has read everything: without it, its `after` would be unknown.
+    newest = events.order_by("-transaction", "-id").values_list("pk", flat=True).first()
+    pending = Delivery.objects.of(organization).filter(event=OuterRef("pk"), state=State.PENDING)
+    old = events.filter(created_at__lt=now() - timedelta(days=settings.KEEP_EVENTS_DAYS)).exclude(pk=newest)
+    delete_in_batches(old.exclude(Exists(pending)).order_by("created_at", "id"), size=EVENTS_AT_ONCE)

@@ -9,6 +9,8 @@ WEBHOOKS_PROXY = read_text("WEBHOOKS_PROXY", "") and read_url("WEBHOOKS_PROXY", 
 WEBHOOKS_PER_HOST_PER_MINUTE = 1200
 WEBHOOK_REQUESTS_PER_ENDPOINT = 8  # at once, of each worker (docs/decisions/0007)
 KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90, max_value=MAX_DAYS)  # and notifications
+# 100 years are for ever.
+KEEP_EVENTS_DAYS = read_int("KEEP_EVENTS_DAYS", default=MAX_DAYS, max_value=MAX_DAYS)
 # The workers' queues, in the order in which they look for jobs.
 OUTBOX_QUEUES = [
     "webhooks.queue.DELIVERIES",

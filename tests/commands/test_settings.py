@@ -156,6 +156,7 @@ OTHERS = {
 # What is a number, and can't be used all the same.
 TOO_SMALL_OR_LARGE = {
     "KEEP_DELIVERIES_DAYS": ["36501"],
+    "KEEP_EVENTS_DAYS": ["36501"],
     "KEEP_SECURITY_EVENTS_DAYS": ["36501"],
     "KEEP_ADMIN_LOG_DAYS": ["36501"],
     "DRAIN_SECONDS": ["61"],

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 from uuid_utils.compat import uuid7
 
 from foundation.outbox import State
@@ -22,7 +23,7 @@ from organizations.actors import SYSTEM
 from organizations.models import Organization, PasswordReset, SecurityEvent, SecurityEventKind, Session
 from pipeline_backend.celery import app
 from tests.databases import url_of
-from tests.factories import owner_of
+from tests.factories import make_api, owner_of
 from webhooks.models import Attempt, Delivery, Event, Replay
 from webhooks.services import add_endpoint, send_test
 
@@ -107,6 +108,30 @@ def test_attempts_and_replays_go_with_their_deliveries_and_events_stay(organizat
     assert [attempt.delivery for attempt in Attempt.objects.of(organization)] == [young]
     assert [replay.pk for replay in Replay.objects.of(organization)] == [young.replay_id]
     assert Event.objects.of(organization).filter(pk__in=[old.event_id, young.event_id]).count() == 2
+
+
+def test_old_events_are_deleted_if_the_operator_says_so_but_the_last_one_and_those_to_be_sent(
+    organization: Organization, other_organization: Organization, settings: Settings
+) -> None:
+    settings.KEEP_EVENTS_DAYS = 30
+    limit = timezone.now() - 30 * DAY
+    old, waiting, young, last = [make_delivery(organization, timezone.now()) for _ in range(4)]
+    theirs = make_delivery(other_organization, timezone.now())
+    Delivery.unscoped.filter(pk=waiting.pk).update(state=State.PENDING)
+    events = Event.objects.of(organization)
+    rows = events.exclude(pk=young.event_id) | Event.objects.of(other_organization)
+    rows.update(created_at=limit - DAY / 24)
+    events.filter(pk=young.event_id).update(created_at=limit + DAY / 24)
+    api = make_api(organization)
+
+    prune()
+
+    assert set(events.values_list("pk", flat=True)) == {waiting.event_id, young.event_id, last.event_id}
+    assert set(Delivery.objects.of(organization).values_list("pk", flat=True)) == {waiting.pk, young.pk, last.pk}
+    assert Event.objects.of(other_organization).filter(pk=theirs.event_id).exists()
+    assert api.list_events(after=str(last.event_id)) == []
+    response = api.get(f"/api/external/events?after={old.event_id}")
+    assert (response.status_code, response.json()["message"]) == (400, "after is not known in the organization")
 
 
 @pytest.mark.parametrize("make", [make_notification, make_delivery])
