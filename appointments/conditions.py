@@ -24,7 +24,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from appointments.models import Appointment
-from leads.models import TouchPointType
+from leads.models import NextStep, TouchPointType
 from statuses.models import PAID_ROLES, StatusRole
 
 BOOKED_ROLES = [StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED]
@@ -100,9 +100,15 @@ def without_outcome(
     return over.filter(Q(outcome=None) | Q(outcome__in=booked_statuses))
 
 
+def open_steps(**filters: Any) -> QuerySet[NextStep]:
+    rows: QuerySet[NextStep] = NextStep.unscoped.filter(lead=OuterRef("pk"), done_at=None, **filters)
+    return rows
+
+
 def is_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
     appointments = Appointment.unscoped.filter(lead=OuterRef("pk"))
-    return Q(setter__in=members) | Q(Exists(appointments.filter(takes_part(members))))
+    takes_part_in_one = Q(Exists(appointments.filter(takes_part(members))))
+    return Q(setter__in=members) | takes_part_in_one | Q(Exists(open_steps(owner__in=members)))
 
 
 def is_open_to(members: Any) -> Q:  # noqa: ANN401  # as above
@@ -114,13 +120,33 @@ def may_be_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
     return is_followed_by(members) | (Q(setter=None) & ~Q(Exists(taken)))
 
 
-def follow_up_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) -> Q:
-    # Each of the four has an index, because the statuses are given by their ids. Touch points that have passed are
+def step_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) -> Q:
+    """Return the condition that a lead has a next step by then, or that nobody has planned one for a follow-up."""
+    return Q(next_step_at__lt=end_of_day) | unplanned_due(follow_up_statuses, end_of_day)
+
+
+def unplanned_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) -> Q:
+    # Each of the three has an index, because the statuses are given by their ids. Touch points that have passed are
     # removed within minutes, next steps are not.
     has_status, by_then = Q(status__in=follow_up_statuses), Q(next_touch_point_at__lt=end_of_day)
     is_set_by_staff = ~Q(next_touch_point_type=TouchPointType.APPOINTMENT)
-    has_step = Q(next_step_at__lt=end_of_day)
-    return has_step | (has_status & Q(next_touch_point_at=None)) | (has_status & by_then) | (by_then & is_set_by_staff)
+    return (has_status & Q(next_touch_point_at=None)) | (has_status & by_then) | (by_then & is_set_by_staff)
+
+
+def own_step_due(
+    steps: QuerySet[NextStep], members: Collection[UUID], follow_up_statuses: Collection[UUID], end_of_day: datetime
+) -> Q:
+    """Return the condition that a lead has something to do for one of these members. Runs a query of the steps.
+
+    That is a step of theirs; or, if they follow the lead, a step of no one, or a follow-up without any step before it.
+    """
+    own = steps.filter(owner__in=members, done_at=None, at__lt=end_of_day).order_by("at")
+    # By their ids, as in `without_outcome`: beside other conditions, PostgreSQL would read all leads for a subquery.
+    has_own = Q(pk__in=list(own.values_list("lead_id", flat=True)[:FEW]))
+    has_unowned = Q(next_step_at__lt=end_of_day) & Q(Exists(open_steps(owner=None, at__lt=end_of_day)))
+    is_first = Q(next_step_at=None) | Q(next_touch_point_at__lt=F("next_step_at"))
+    unplanned = unplanned_due(follow_up_statuses, end_of_day) & is_first
+    return has_own | ((has_unowned | unplanned) & is_followed_by(members))
 
 
 def not_called(new_lead_statuses: Collection[UUID]) -> Q:

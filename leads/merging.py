@@ -46,7 +46,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "setter": ("setter_id",),
     "last_source": ("last_source_id",),
     "touch_point": ("next_touch_point_at", "next_touch_point_type"),
-    "next_step": ("next_step_at", "next_step_type", "next_step_note"),
 }
 CHANGED_MEANWHILE = "One of the leads has changed since you opened the page. Nothing was merged: look at them again."
 GONE = "One of the leads is no longer there: someone else has merged it."

@@ -116,7 +116,7 @@ class Lead(VersionedModel):
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     next_touch_point_at = MillisecondDateTimeField(null=True, blank=True)
     next_touch_point_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, blank=True)
-    # To be done next. Unlike the touch point it stays until it is done or replaced, even when overdue.
+    # The earliest of the open next steps. Unlike the touch point it stays until it is done, even when overdue.
     next_step_at = MillisecondDateTimeField(null=True, blank=True, editable=False)
     next_step_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, editable=False)
     next_step_note = models.CharField(max_length=255, null=True, editable=False)
@@ -190,6 +190,32 @@ class LeadChange(Change):
 
     class Meta(Change.Meta):
         indexes = [models.Index(fields=["lead", "-created_at", "-id"], name="lead_change_newest")]
+
+
+class NextStep(TenantModel, ActorFields):
+    """What a member has to do about a lead. The lead's own columns repeat the earliest step that is not done."""
+
+    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="next_steps", db_index=False)
+    # Without one, the step is up to everyone who follows the lead.
+    owner = models.ForeignKey(
+        Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    at = MillisecondDateTimeField("when")
+    type = models.CharField("how", max_length=12, choices=TouchPointType.choices)
+    note = models.CharField("what about", max_length=255, null=True, blank=True)
+    done_at = MillisecondDateTimeField(null=True, editable=False)
+    done_by = models.CharField(max_length=600, null=True, editable=False)  # the actor's name
+
+    class Meta(TenantModel.Meta):
+        ordering = ["at", "id"]
+        indexes = [
+            models.Index(fields=["lead", "at"], condition=Q(done_at=None), name="next_step_open"),
+            models.Index(fields=["owner", "at"], condition=Q(done_at=None), name="next_step_of_owner"),
+            models.Index(fields=["lead", "-created_at", "-id"], name="next_step_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return self.get_type_display()
 
 
 class LeadNote(TenantModel, ActorFields):

@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.db.models.functions import Lower
 
 from foundation.api.emails import email_key, spellings
@@ -24,7 +24,7 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all, insert_or_get
 from leads import topics
-from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChange, Source, TouchPointType
+from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChange, NextStep, Source, TouchPointType
 from leads.phones import Phone, parse_phone
 from leads.serializers import CustomFieldSerializer, LeadSerializer
 from organizations.actors import Actor, actor_columns
@@ -214,9 +214,9 @@ def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status
     """Set the touch point and status of a locked lead, without storing them.
 
     Paid statuses stay (S10), and verdicts that a cancellation would overwrite (S9). A touch point that staff have set,
-    or the next step, stays while it is to come and precedes the next appointment (L13).
+    or a next step, stays while it is to come and precedes the next appointment (L13).
     """
-    set_by_staff = [(lead.next_step_at, lead.next_step_type)]
+    set_by_staff = [next_step_to_come(lead)]
     if lead.next_touch_point_type != TouchPointType.APPOINTMENT:
         set_by_staff.append((lead.next_touch_point_at, lead.next_touch_point_type))
     to_come: list[tuple[datetime, str | None]] = [(at, type) for at, type in set_by_staff if at and now() < at]
@@ -229,6 +229,22 @@ def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status
     kept_roles = [*PAID_ROLES, *VERDICT_ROLES] if is_canceled else PAID_ROLES
     if status and status.pk != lead.status_id and lead.status.role not in kept_roles:
         lead.status = status
+
+
+def follow_next_steps(lead: Lead) -> None:
+    """Set the next step of a locked lead to the earliest open one, without storing it."""
+    columns = ("at", "type", "note")
+    steps = NextStep.objects.of(lead.organization).filter(lead=lead, done_at=None).order_by("at", "id")
+    first = steps.values_list(*columns).first() or (None, None, None)
+    lead.next_step_at, lead.next_step_type, lead.next_step_note = first
+
+
+def next_step_to_come(lead: Lead) -> tuple[datetime | None, str | None]:
+    """Return time and type of the earliest open step that has not passed. Runs a query only if the first one has."""
+    if lead.next_step_at is None or now() < lead.next_step_at:
+        return lead.next_step_at, lead.next_step_type
+    later = NextStep.objects.of(lead.organization).filter(lead=lead, done_at=None, at__gt=now())
+    return later.order_by("at", "id").values_list("at", "type").first() or (None, None)
 
 
 def save_lead(lead: Lead, *, actor: Actor) -> None:
@@ -282,8 +298,13 @@ def check_not_erased(lead: Lead) -> None:
 
 
 @atomic_with_retry
-def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields: Any) -> Lead:
-    """Raise ValidationFailed if another lead has the new e-mail, Conflict if the lead was erased. Locks the lead."""
+def edit_lead(
+    *, organization: Organization, actor: Actor, lead: Lead, hand_over_steps: bool = False, **fields: Any
+) -> Lead:
+    """Raise ValidationFailed if another lead has the new e-mail, Conflict if the lead was erased. Locks the lead.
+
+    With `hand_over_steps`, a new setter also gets the open next steps of the former one, and those of no one.
+    """
     stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
     check_not_erased(stored)
     if "email" in fields:
@@ -291,6 +312,9 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
         others = Lead.objects.of(organization).exclude(pk=lead.pk)
         if others.with_email(organization.pk, fields["email"]).exists():
             raise ValidationFailed({"email": ["belongs to another lead"]})
+    if hand_over_steps and "setter" in fields:
+        steps = NextStep.objects.of(organization).filter(Q(owner=stored.setter_id) | Q(owner=None), lead=stored)
+        steps.filter(done_at=None).update(owner=fields["setter"])
     for name, value in fields.items():
         setattr(stored, name, value)
     if "first_name" in fields:

@@ -39,6 +39,12 @@ def render(notification: Notification, user: User) -> EmailMultiAlternatives:
         context |= {**notification.context, "endpoints": links}
         return build_email(user.email, subject, "notifications/failing_endpoints", context, headers)
 
+    if notification.kind == Kind.HANDED_OVER:
+        names = {name: single_line(text) for name, text in notification.context.items()}
+        subject = single_line(f"{names['work']} of {names['member']} for you")
+        link = f"{settings.BASE_URL}/admin/?who=mine"
+        return build_email(user.email, subject, "notifications/handed_over", context | names | {"link": link}, headers)
+
     data = sanitize_context(notification.context)
     start = datetime.fromisoformat(data["schedule_time"])
     when = format_local_time(start, user.time_zone)

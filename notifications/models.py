@@ -24,6 +24,7 @@ class Kind(models.TextChoices):
     CALL_UPDATED = "CALL_UPDATED", "Call Updated"
     CALL_REASSIGNED = "CALL_REASSIGNED", "Call Reassigned"
     MENTIONED = "MENTIONED", "Mentioned in a note"
+    HANDED_OVER = "HANDED_OVER", "Work handed over"
     ENDPOINTS_FAILING = "ENDPOINTS_FAILING", "Webhook endpoints need attention"
 
 

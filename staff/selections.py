@@ -16,7 +16,7 @@ from django.utils import timezone
 from appointments import conditions, reports
 from appointments.models import Appointment
 from foundation.db.timestamps import now
-from leads.models import Lead, LeadStatusChange
+from leads.models import Lead, LeadStatusChange, NextStep
 from optins.models import OptIn
 from organizations.models import Membership
 from organizations.permissions import ALL_ROLES, current_user, filter_by_role
@@ -117,8 +117,8 @@ MyLeadsFilter = mine_filter(conditions.is_followed_by)
 LeadWorkFilter = choice_filter(
     "to do",
     "work",
-    [("follow_up", "Follow-up due")],
-    lambda request, rows, option: rows.filter(follow_up_due(request)),
+    [("follow_up", "Next step due"), ("my_step", "My next step due")],
+    lambda request, rows, option: rows.filter(own_step_due(request) if option == "my_step" else step_due(request)),
 )
 
 
@@ -151,14 +151,18 @@ class LeftStatusFilter(ChoiceFilter):
         return rows.filter(pk__in=moves.order_by("-created_at", "-id").values("lead")[: reports.LATEST_MOVES])
 
 
-def follow_up_due(request: HttpRequest) -> Q:
-    return conditions.follow_up_due(status_ids(request, StatusRole.FOLLOW_UP), day_of(now()).end)
+def step_due(request: HttpRequest) -> Q:
+    return conditions.step_due(status_ids(request, StatusRole.FOLLOW_UP), day_of(now()).end)
+
+
+def own_step_due(request: HttpRequest) -> Q:
+    follow_ups = status_ids(request, StatusRole.FOLLOW_UP)
+    end = day_of(now()).end
+    return conditions.own_step_due(NextStep.unscoped.all(), own_memberships(request), follow_ups, end)
 
 
 def mine_to_work(request: HttpRequest, rows: QuerySet[Lead]) -> QuerySet[Lead]:
-    """Return the user's leads that are to be contacted, or have a step to be done, by the end of today."""
-    due = follow_up_due(request) | Q(next_step_at__lt=day_of(now()).end)
-    return rows.filter(due).filter(conditions.is_followed_by(own_memberships(request)))
+    return rows.filter(own_step_due(request))
 
 
 def new_leads(request: HttpRequest, rows: QuerySet[Lead]) -> QuerySet[Lead]:
@@ -171,7 +175,7 @@ LEAD_VIEWS = (
         "Mine to work",
         mine_to_work,
         ("next_step_at", "next_touch_point_at", "-updated_at", "-id"),
-        "None of your leads is to be contacted today.",
+        "You have no next step today.",
     ),
     View("new", "New", new_leads, ("-created_at", "-id"), "No lead has the status of new leads."),
     ALL,

@@ -1,4 +1,4 @@
-"""The services that keep a lead's touch point and status in line with its appointments and next step."""
+"""The services that keep a lead's touch point and status in line with its appointments and next steps."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from leads.merging import rows_moved
 from leads.models import Lead
-from leads.services import follow_appointments, get_lead_for_update, save_lead
+from leads.services import follow_appointments, follow_next_steps, save_lead
 from organizations.actors import SYSTEM, Actor
 from organizations.isolation import TenantModel
 from organizations.models import Organization
@@ -44,37 +44,11 @@ def next_appointment_of(lead: Lead) -> datetime | None:
 def follow_lead(
     *, lead: Lead, ids: Mapping[type[TenantModel], list[UUID]], previous: str, actor: Actor, **_: Any
 ) -> None:
+    follow_next_steps(lead)
     follow_appointments(lead, next_appointment=next_appointment_of(lead))
     lead.save_columns()
     if moved := ids.get(Appointment):
         record_events(UPDATED, lead.organization, moved, actor=actor, previous=f'{{"lead":{previous}}}')
-
-
-@atomic_with_retry
-def set_next_step(
-    *, organization: Organization, actor: Actor, lead_id: UUID, at: datetime, type: str, note: str = ""
-) -> Lead:
-    """Set a lead's next step, which replaces the former one and a touch point that staff have set.
-
-    Until its time it is the touch point, unless an appointment comes first (docs/interface.md, L13). Records one event.
-    Raises ValidationFailed if there is no such lead. Locks the lead.
-    """
-    lead = get_lead_for_update(organization=organization, lead_id=lead_id)
-    lead.next_step_at, lead.next_step_type, lead.next_step_note = at, type, note or None
-    lead.next_touch_point_at, lead.next_touch_point_type = at, type
-    update_lead(lead, None, actor)
-    return lead
-
-
-@atomic_with_retry
-def finish_next_step(*, organization: Organization, actor: Actor, lead_id: UUID) -> Lead:
-    """Mark the next step as done. Raises ValidationFailed if there is no such lead. Locks the lead."""
-    lead = get_lead_for_update(organization=organization, lead_id=lead_id)
-    if (lead.next_touch_point_at, lead.next_touch_point_type) == (lead.next_step_at, lead.next_step_type):
-        lead.next_touch_point_at = lead.next_touch_point_type = None
-    lead.next_step_at = lead.next_step_type = lead.next_step_note = None
-    update_lead(lead, None, actor)
-    return lead
 
 
 @atomic_with_retry

@@ -19,7 +19,7 @@ from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
 from dev.demo.people import random_person
-from leads.models import Lead, LeadStatusChange
+from leads.models import Lead, LeadStatusChange, NextStep
 from optins.models import OptIn, QuestionAnswer
 from organizations.models import Organization
 
@@ -32,6 +32,7 @@ MAX_JITTER = timedelta(minutes=45)  # shorter than the time between a meeting an
 # What belongs to a lead: model, the model above that it refers to, and the foreign key's column.
 TABLES: list[tuple[type[models.Model], type[models.Model], str]] = [
     (LeadStatusChange, Lead, "lead_id"),
+    (NextStep, Lead, "lead_id"),
     (OptIn, Lead, "lead_id"),
     (QuestionAnswer, OptIn, "opt_in_id"),
     (Appointment, Lead, "lead_id"),
@@ -59,9 +60,10 @@ INSERT INTO {table} ({columns})
 SELECT {values} FROM {table} AS original JOIN {table}_copies AS copy ON copy.original_id = original.id
 """
 MOVED = "original.{0} + CASE WHEN original.{0} < now() THEN -copy.weeks ELSE copy.weeks / 4 END * interval '7 days'"
+NEXT = ("next_touch_point_at", "next_step_at", "at", "done_at")
 CHANGED_VALUES = {
     **{column: MOVED.format(column) + " - copy.jitter" for column in ("created_at", "updated_at")},
-    **{column: MOVED.format(column) for column in ("schedule_time", "booked_for", "next_touch_point_at")},
+    **{column: MOVED.format(column) for column in ("schedule_time", "booked_for", *NEXT)},
     "external_reference": "original.external_reference || '.' || copy.id",
 }
 

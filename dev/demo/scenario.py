@@ -235,8 +235,8 @@ class Scenario:
             self.record_outcome(outcome, change)
             if outcome == StatusRole.FOLLOW_UP and is_last:
                 due_at = self.at(next(self.follow_up_days), self.rng.randint(9, 16))
-                follow_up = {"next_touch_point_at": due_at, "next_touch_point_type": "FOLLOW_UP"}
-                edit_lead(organization=organization, actor=host_actor, lead=appointment.lead, **follow_up)
+                step: dict[str, Any] = {"at": due_at, "type": "FOLLOW_UP", "owner": host}
+                services.set_next_step(organization=organization, actor=host_actor, lead_id=appointment.lead_id, **step)
 
     def record_outcome(self, role: str, change: dict[str, Any]) -> None:
         """Record an outcome with a note and, if there was a meeting, a recording; four of five get a call analysis."""

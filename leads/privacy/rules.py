@@ -10,7 +10,16 @@ from django.db.models import CharField, ForeignObjectRel, Value
 from django.db.models.functions import Cast, Concat
 from django.utils.module_loading import autodiscover_modules
 
-from leads.models import DeletedLeadNote, Lead, LeadChange, LeadMerge, LeadNote, LeadStatusChange, PossibleDuplicate
+from leads.models import (
+    DeletedLeadNote,
+    Lead,
+    LeadChange,
+    LeadMerge,
+    LeadNote,
+    LeadStatusChange,
+    NextStep,
+    PossibleDuplicate,
+)
 from leads.search import is_any_of
 
 AnyModel: TypeAlias = type[Any]
@@ -111,4 +120,4 @@ empty_rows(
 )
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(LeadStatusChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
-delete_rows(DeletedLeadNote, LeadChange, LeadMerge, LeadNote, PossibleDuplicate)
+delete_rows(DeletedLeadNote, LeadChange, LeadMerge, LeadNote, NextStep, PossibleDuplicate)

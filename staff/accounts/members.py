@@ -19,8 +19,8 @@ from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.services import change_member, leave_organization, set_working_hours
 from organizations.working_hours import format_week
+from staff.accounts.handing_over import hand_over_link, hand_over_work, work_links
 from staff.accounts.working_hours import BUFFERS, DaysOffField, WeekField
-from staff.appointments.upcoming import hosted_appointments
 from staff.connections.notifications import email_notifications
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.base import Fieldsets
@@ -29,8 +29,12 @@ from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 def leave_question(member: Membership) -> SafeString:
     text = "You lose access to this organization at once. You can rejoin only with a new invitation."
-    work = hosted_appointments(member)
-    return format_html("{} Your open work: {}", text, work) if work else format_html("{}", text)
+    work = work_links(member)
+    if not work:
+        return format_html("{}", text)
+    return format_html(
+        "{} Your open work: {}. Ask an owner or manager to hand it over, before or afterwards.", text, work
+    )
 
 
 def other_zone(member: Membership) -> str:
@@ -88,7 +92,8 @@ class MembershipAdmin(TenantAdmin):
     search_help_text = "Name or e-mail"
     ordering = ("user__first_name", "user__last_name", "id")
     lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
-    actions_detail = ("leave", "email_notifications")
+    actions_detail = ("hand_over", "leave", "email_notifications")
+    hand_over = hand_over_work
     email_notifications = email_notifications
     can_add = False
     readonly_fields = ("name", "email", "open_work", "account_id", "created_at")
@@ -145,7 +150,7 @@ class MembershipAdmin(TenantAdmin):
 
     @admin.display(description="Open work")
     def open_work(self, member: Membership) -> SafeString | str:
-        return hosted_appointments(member) or "Nothing"
+        return hand_over_link(member) or "Nothing"
 
     @admin.display(description="Working hours")
     def working_week(self, member: Membership) -> str:
@@ -174,8 +179,8 @@ class MembershipAdmin(TenantAdmin):
                 days_off=data["days_off"],
                 buffer_minutes=data["buffer_minutes"],
             )
-        if "is_active" in form.changed_data and (work := hosted_appointments(obj)):
-            messages.warning(request, format_html("{} has no access any more. Open work: {}", obj, work))
+        if "is_active" in form.changed_data and (work := hand_over_link(obj)):
+            messages.warning(request, format_html("{} no longer has access. Open work: {}", obj, work))
 
     @object_action(
         "Leave the organization",

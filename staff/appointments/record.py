@@ -15,7 +15,6 @@ from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import TouchPointType
 from organizations.actors import staff_actor
 from organizations.permissions import current_user
-from staff.appointments.lead_page import home_url
 from staff.appointments.record_forms import (
     CancellationForm,
     NoteForm,
@@ -29,6 +28,7 @@ from staff.appointments.record_forms import (
 )
 from staff.appointments.schedule import is_canceled
 from staff.boards.moves import board_url
+from staff.leads.next_steps import home_url, own_membership
 from staff.toolkit.actions import object_action, row_url
 from staff.toolkit.lists import day_and_time
 from staff.toolkit.record import RecordAdmin
@@ -100,12 +100,13 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
             lead_id=appointment.lead_id,
             at=truncate_to_ms(next_step_at),
             type=TouchPointType.CALL,
+            owner=own_membership(request, appointment.lead) or appointment.lead.setter,
         )
     sentences = [f"The outcome is {outcome}."]
     if stored.lead.status_id != appointment.lead.status_id:
         sentences.append(f"The lead's status is {stored.lead.status}.")
     if next_step_at:
-        sentences.append(f"Call back on {day_and_time(next_step_at)}.")
+        sentences.append(f"Next step: call, {day_and_time(next_step_at)}.")
     return " ".join([*sentences, notified])
 
 

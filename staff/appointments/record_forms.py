@@ -91,7 +91,7 @@ def simplified(text: str) -> str:
 class OutcomeForm(ConfirmationForm):
     outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
     lead_status = forms.ModelChoiceField(Status.unscoped.none(), required=False, widget=widgets.UnfoldAdminSelectWidget)
-    next_step_at = TimestampField(required=False, label="Call back on", help_text="Becomes the lead's next step.")
+    next_step_at = TimestampField(required=False, label="When is the next step?", help_text="A call by you.")
 
     def __init__(self, *args: Any, preset: Preset | None = None, asks_next_step: bool = False, **kwargs: Any) -> None:
         """`preset` returns the outcome; without it, the user chooses one."""

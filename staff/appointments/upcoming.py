@@ -1,4 +1,4 @@
-"""Warnings about upcoming appointments of a leaving member or an erased lead."""
+"""The warning about upcoming appointments of a lead that is to be erased."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -12,13 +12,6 @@ from appointments import conditions
 from appointments.models import Appointment
 from foundation.db.timestamps import now
 from leads.models import Lead
-from organizations.models import Membership
-
-
-def hosted_appointments(member: Membership) -> SafeString | str:
-    """Return how many appointments another member has to take over, or ""."""
-    text = "Host of {}. To hand over, select them there and set the host: both hosts are notified by e-mail."
-    return with_upcoming(text, Appointment.objects.of(member.organization), host=member)
 
 
 def appointments_of_erased(lead: Lead) -> SafeString | str:

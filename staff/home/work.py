@@ -7,13 +7,13 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from appointments import conditions
 from appointments.models import Appointment
 from appointments.reports import Period
-from leads.models import Lead
+from leads.models import Lead, NextStep
 from optins.models import OptIn
 from organizations.permissions import PERMISSIONS, Area, has_role
 from staff.appointments.record_forms import default_of_role
@@ -44,7 +44,7 @@ def work_context(page: FiguresPage) -> dict[str, object]:
     appointments = page.appointments().select_related("lead", "event_type", "host__user", "outcome")
     lists = [
         *appointment_lists(page, appointments, statuses),
-        follow_up_list(page, statuses),
+        next_step_list(page, statuses),
         opt_in_list(page, statuses),
     ]
     upcoming = conditions.still_to_come(appointments.filter(schedule_time__gte=page.today.end), page.at)
@@ -81,17 +81,21 @@ def appointment_lists(page: FiguresPage, rows: QuerySet[Appointment], statuses: 
     return [*lists, without_outcome]
 
 
-def follow_up_list(page: FiguresPage, statuses: list[Status]) -> WorkList:
-    due = conditions.follow_up_due(status_ids(statuses, StatusRole.FOLLOW_UP), page.today.end)
-    rows = Lead.objects.of(page.organization).filter(due).select_related("status", "setter__user")
+def next_step_list(page: FiguresPage, statuses: list[Status]) -> WorkList:
+    follow_ups, end = status_ids(statuses, StatusRole.FOLLOW_UP), page.today.end
+    steps = NextStep.objects.of(page.organization).filter(done_at=None).select_related("owner__user").order_by("at")
+    due, option = conditions.step_due(follow_ups, end), "follow_up"
     if page.member_id:
-        rows = rows.filter(conditions.is_followed_by([page.member_id]))
+        due, option = conditions.own_step_due(steps, [page.member_id], follow_ups, end), "my_step"
+        steps = steps.filter(Q(owner=page.member_id) | Q(owner=None))
+    rows = Lead.objects.of(page.organization).filter(due).select_related("status", "setter__user")
     return work_list(
         page,
-        ("follow_ups", "Follow-ups due", "No follow-up is due today."),
+        ("next_steps", "Next steps due", "No next step is due today."),
         rows.order_by(Coalesce("next_step_at", "next_touch_point_at"), "-created_at", "-id"),
-        page.list_url(Lead, work="follow_up", **page.mine),
+        page.list_url(Lead, work=option),
         has_buttons=True,
+        prefetch=[Prefetch("next_steps", steps, to_attr="open_steps")],
     )
 
 
@@ -119,13 +123,14 @@ def work_list(
     *,
     has_buttons: bool = False,
     buttons: Collection[Status] = (),
+    prefetch: Collection[Prefetch] = (),
 ) -> WorkList:
     """Return the first of the rows, and how many there are up to `MAX_COUNT`, with two statements.
 
     `texts` are the kind, the title, and the text without any rows.
     """
     ids = list(rows.values_list("pk", flat=True)[: MAX_COUNT + 1])
-    first = rows.filter(pk__in=ids[:MAX_ROWS])
+    first = rows.filter(pk__in=ids[:MAX_ROWS]).prefetch_related(*prefetch)
     links = [(row, row_url(row)) for row in first]
     model_admin: Any = admin.site.get_model_admin(rows.model)
     writable = set(model_admin.writable_rows(page.request, first).values_list("pk", flat=True)) if has_buttons else ()

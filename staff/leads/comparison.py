@@ -51,10 +51,9 @@ def compare(older: Lead, newer: Lead) -> Iterator[Line]:
 def show(lead: Lead, name: str) -> Any:  # a text, or HTML
     if name == "status":
         return status_label(lead.status)
-    if name in ("touch_point", "next_step"):
-        at, type = getattr(lead, f"next_{name}_at"), getattr(lead, f"get_next_{name}_type_display")()
-        note = lead.next_step_note if name == "next_step" else ""
-        return ", ".join(filter(None, [type, at and when(at), note])) or None
+    if name == "touch_point":
+        at, type = lead.next_touch_point_at, lead.get_next_touch_point_type_display()
+        return ", ".join(filter(None, [type, when(at) if at else ""])) or None
     return getattr(lead, {"phone": "phone_e164"}.get(name, name)) or None
 
 

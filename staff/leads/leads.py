@@ -18,13 +18,7 @@ from leads.phones import parse_phone
 from leads.services import add_lead, change_status, edit_lead
 from organizations.actors import staff_actor
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
-from staff.appointments.lead_page import (
-    appointments_card,
-    booking_link,
-    finish_next_step,
-    next_step_notice,
-    set_next_step,
-)
+from staff.appointments.lead_page import appointments_card, booking_link
 from staff.appointments.timeline import APPOINTMENT_SOURCES
 from staff.boards.layouts import LeadBoard
 from staff.configuration.statuses import status_column, status_label
@@ -32,10 +26,20 @@ from staff.imports import ImportButton
 from staff.leads import record
 from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
 from staff.leads.lists import contact, find_by_lead, next_step
+from staff.leads.next_steps import (
+    HandOverField,
+    change_next_step,
+    finish_next_step,
+    next_step_notice,
+    set_next_step,
+    steps_done,
+    steps_set,
+)
 from staff.leads.privacy import erase, erasure_notice, export_json
 from staff.optins import opt_ins
 from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
 from staff.toolkit.actions import row_url
+from staff.toolkit.base import Fieldsets
 from staff.toolkit.bulk import members, selected_action
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
@@ -69,6 +73,8 @@ class LeadForm(CustomValuesForm):
         help_text="Without a country code (+), the number is read as one of the organization's country.",
     )
 
+    hand_over_steps = HandOverField()
+
     class Meta:
         help_texts = {"next_touch_point_at": "Once it has passed, the next upcoming appointment replaces it."}
 
@@ -79,6 +85,9 @@ class LeadForm(CustomValuesForm):
             status.queryset = status.queryset.choices(Board.LEAD, current=self.instance.status_id)
             status.required = not self.instance._state.adding
             status.help_text = "" if status.required else "If empty, the default status for new leads is used."
+
+        if self.instance.next_step_at is None:
+            del self.fields["hand_over_steps"]
 
     def clean_email(self) -> str:
         email = accepted_email(self, "email")
@@ -122,11 +131,14 @@ set_status_selected = selected_action(
 set_setter_selected = selected_action(
     "set_setter_selected",
     "Set the setter of the selected leads",
-    lambda actor, lead, member: edit_lead(organization=lead.organization, actor=actor, lead=lead, setter=member),
+    lambda actor, lead, member, hand_over_steps: edit_lead(
+        organization=lead.organization, actor=actor, lead=lead, setter=member, hand_over_steps=hand_over_steps
+    ),
     title="Set the setter",
     question="Who should be the setter of these leads? Webhooks are sent, but no e-mails.",
     choices=members,
     label="Setter",
+    also=lambda: {"hand_over_steps": HandOverField()},
 )
 
 
@@ -189,18 +201,26 @@ class LeadAdmin(RecordAdmin):
     # The page, from top to bottom.
     status_button = staticmethod(record.set_status)
     notices = (next_step_notice, erasure_notice)
-    notice_buttons = (finish_next_step,)
+    notice_buttons = (finish_next_step, change_next_step)
     links = (booking_link,)
     main_buttons = {record.add_note: "n", set_next_step: "c"}
     more_buttons = (export_json, erase)
     sources = (
         TimelineSource("notes", "Notes", record.notes),
         TimelineSource("statuses", "Status", record.status_changes),
+        TimelineSource("steps", "Next steps", steps_set),
+        TimelineSource("steps", "Next steps", steps_done),
         TimelineSource("changes", "Changes", record.changes),
         TimelineSource("opt_ins", "Opt-ins", opt_ins),
         *APPOINTMENT_SOURCES,
     )
     cards = (appointments_card, record.facts_card, duplicates_card)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Fieldsets:
+        first, (title, pipeline), *others = super().get_fieldsets(request, obj)
+        if obj is not None and obj.next_step_at and self.has_change_permission(request, obj):
+            pipeline = {**pipeline, "fields": [*pipeline["fields"], "hand_over_steps"]}
+        return [first, (title, pipeline), *others]
 
     def record_badge(self, row: Lead) -> SafeString | str:
         return status_label(row.status)
@@ -250,4 +270,6 @@ class LeadAdmin(RecordAdmin):
             values = {name: value for name, value in form.changed_values().items() if value is not None}
             add_lead(organization=form.organization, actor=actor, id=obj.pk, **values)
             return
-        edit_lead(organization=obj.organization, actor=actor, lead=obj, **form.changed_values())
+        hand_over = form.cleaned_data.get("hand_over_steps", False)
+        values = form.changed_values()
+        edit_lead(organization=obj.organization, actor=actor, lead=obj, hand_over_steps=hand_over, **values)

@@ -34,6 +34,7 @@ from staff.toolkit.timeline import (
 from statuses.models import Board, Status
 
 TOUCH_POINT = ("next_touch_point_at", "next_touch_point_type")
+NEXT_STEP = ("next_step_at", "next_step_type", "next_step_note")
 SET_BY_STAFF = [value for value in TouchPointType.values if value != TouchPointType.APPOINTMENT]
 
 
@@ -104,16 +105,16 @@ def notes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
 
 
 def changes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield the changed fields, without those that have other entries: the status, and touch points of appointments."""
+    """Yield the changed fields, without those that have other entries: status, next steps, and touch points of both."""
     is_set_by_staff = Q(actor_kind=ActorKind.STAFF, fields__next_touch_point_type__1__in=SET_BY_STAFF)
-    rows = lead.changes.alias(others=fields_without("status", *TOUCH_POINT)).filter(~Q(others={}) | is_set_by_staff)
+    is_set_by_staff &= ~Q(fields__has_key="next_step_at")
+    others = fields_without("status", *TOUCH_POINT, *NEXT_STEP)
+    rows = lead.changes.alias(others=others).filter(~Q(others={}) | is_set_by_staff)
     page = newest_changes(rows, cursor)
     emails = merged_emails(lead, page)
     for change in page:
-        step = change.fields.get("next_step_at")
-        text = "" if step is None else "Next step set" if step[1] else "Next step done"
-        without = ("status", "previous_ids", *hidden_touch_point(change))
-        yield change_entry(change, Lead, text=merge_text(change, emails) or text, without=without)
+        without = ("status", "previous_ids", *NEXT_STEP, *hidden_touch_point(change))
+        yield change_entry(change, Lead, text=merge_text(change, emails), without=without)
 
 
 def merged_emails(lead: Lead, changes: list[LeadChange]) -> dict[UUID, str | None]:

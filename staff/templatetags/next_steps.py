@@ -6,8 +6,6 @@ from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from foundation.db.timestamps import isoformat_z
-
 register = template.Library()
 
 
@@ -27,9 +25,3 @@ def due(at: datetime) -> str:
 @register.filter
 def is_due(at: datetime) -> bool:
     return at <= timezone.now()
-
-
-@register.filter
-def version(at: datetime) -> str:
-    """Return the `state` that a form sends to mark the step as done."""
-    return isoformat_z(at)

@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
-from organizations.actors import Actor, staff_actor
+from organizations.actors import staff_actor
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.permissions import current_user
 from staff.toolkit.tenant import TenantAdmin
@@ -22,17 +22,18 @@ MAX_SELECTED = 200
 def selected_action(
     name: str,
     description: str,
-    change: Callable[[Actor, Any, Any], object],
+    change: Callable[..., object],
     *,
     title: str,
     question: str,
     choices: Callable[[Organization], QuerySet[Any]] | None = None,
     label: str = "",
+    also: Callable[[], dict[str, forms.Field]] = dict,
 ) -> Callable[[TenantAdmin, HttpRequest, QuerySet[Any]], HttpResponse | None]:
     """Return an action on selected rows. It asks for confirmation, and for one of the organization's `choices`.
 
-    `change(actor, row, choice)` is called with each row that the user may change. With choices, the rows must be of one
-    organization.
+    `change(actor, row, choice)` is called with each row that the user may change, and with the values of the fields
+    that `also` returns. With choices, the rows must be of one organization.
     """
 
     @admin.action(description=description, permissions=["change"])
@@ -45,12 +46,14 @@ def selected_action(
                 return None
             form, rows_to_choose = forms.Form(data), choices(organizations[0])
             form.fields["value"] = forms.ModelChoiceField(rows_to_choose, label=label, widget=UnfoldAdminSelectWidget)
+            form.fields |= also()
         if data is None or (form and not form.is_valid()):
             context = {"title": title, "opts": page.opts, "question": question, "action": name, "form": form}
             context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
             return TemplateResponse(request, "admin/confirm_selected.html", context)
-        actor, choice = staff_actor(current_user(request)), form and form.cleaned_data["value"]
-        change_rows(page, request, rows, lambda row: change(actor, row, choice))
+        actor, values = staff_actor(current_user(request)), dict(form.cleaned_data) if form else {}
+        choice = values.pop("value", None)
+        change_rows(page, request, rows, lambda row: change(actor, row, choice, **values))
         return None
 
     action.__name__ = name

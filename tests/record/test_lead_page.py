@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
 from appointments.services import edit_appointment, reschedule, save_analysis
-from foundation.db.timestamps import isoformat_z, now
+from foundation.db.timestamps import now
 from leads.models import Lead, LeadNote
 from leads.services import add_note, change_status, edit_lead
 from organizations.models import Organization
@@ -21,7 +21,7 @@ from statuses.models import Status
 from tests.client import ApiClient
 from tests.factories import events_of, make_custom_field, owner_actor, owner_of
 from tests.staff.forms import form_data
-from tests.staff.pages import admin_url
+from tests.staff.pages import admin_url, shown_messages
 
 
 def page_url(lead: Lead) -> str:
@@ -249,7 +249,7 @@ def test_the_next_step_stays_due_until_it_is_done(owner: Client, lead: Lead, org
     page, record = shown.content.decode(), shown.context["record"]
     home = owner.get("/admin/").content.decode()
     listed = owner.get(admin_url(Lead, "changelist"), {"work": "follow_up"}).context["cl"].result_list
-    owner.post(action_url(lead, "finish_next_step"), {"state": isoformat_z(lead.next_step_at)})
+    owner.post(action_url(lead, "finish_next_step"), {"step": lead.next_steps.get().pk})
 
     assert (lead.next_step_type, lead.next_step_note) == ("CALL", "About the price")
     assert "due yesterday" in page
@@ -273,7 +273,7 @@ def test_the_next_step_is_the_touch_point_while_no_appointment_comes_first(
     lead.refresh_from_db()
     while_open = (lead.next_touch_point_type, lead.next_touch_point_at == lead.next_step_at)
 
-    owner.post(action_url(lead, "finish_next_step"), {"state": isoformat_z(lead.next_step_at)})
+    owner.post(action_url(lead, "finish_next_step"), {"step": lead.next_steps.get().pk})
 
     lead.refresh_from_db()
     assert while_open == ("SMS", True)
@@ -283,8 +283,7 @@ def test_the_next_step_is_the_touch_point_while_no_appointment_comes_first(
 def test_the_home_page_marks_a_step_as_done_and_stays(owner: Client, lead: Lead) -> None:
     yesterday = (now() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M")
     owner.post(action_url(lead, "set_next_step"), {"at": yesterday, "type": "CALL"})
-    lead.refresh_from_db()
-    data = {"state": isoformat_z(lead.next_step_at), "home": "who=team"}
+    data = {"step": lead.next_steps.get().pk, "home": "who=team"}
 
     response = owner.post(action_url(lead, "finish_next_step"), data)
 
@@ -293,17 +292,18 @@ def test_the_home_page_marks_a_step_as_done_and_stays(owner: Client, lead: Lead)
     assert lead.next_step_at is None
 
 
-def test_a_done_button_of_an_older_step_does_nothing(owner: Client, lead: Lead) -> None:
-    url, step = action_url(lead, "set_next_step"), now() + timedelta(days=1)
-    owner.post(url, {"at": step.strftime("%Y-%m-%dT%H:%M"), "type": "CALL"})
-    lead.refresh_from_db()
-    old = isoformat_z(lead.next_step_at)
-    owner.post(url, {"at": (step + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M"), "type": "CALL"})
+def test_a_done_button_that_is_pressed_twice_leaves_the_other_steps_open(owner: Client, lead: Lead) -> None:
+    url, times = action_url(lead, "set_next_step"), [now() + timedelta(days=days) for days in (1, 2)]
+    for at in times:
+        owner.post(url, {"at": at.strftime("%Y-%m-%dT%H:%M"), "type": "CALL"})
+    first, second = lead.next_steps.order_by("at")
 
-    owner.post(action_url(lead, "finish_next_step"), {"state": old})
+    responses = [owner.post(action_url(lead, "finish_next_step"), {"step": first.pk}, follow=True) for _ in range(2)]
 
     lead.refresh_from_db()
-    assert lead.next_step_at is not None
+    assert (lead.next_step_at, lead.next_touch_point_at) == (second.at, second.at)
+    assert shown_messages(responses[0])[-1:] == ["The next step is done."]
+    assert shown_messages(responses[1]) == [f"This was done already, by {owner_actor(lead.organization).name}."]
 
 
 def test_a_viewer_sees_the_record_without_buttons_and_changes_nothing(
@@ -315,6 +315,7 @@ def test_a_viewer_sees_the_record_without_buttons_and_changes_nothing(
         "set_status": {"status": status_with_role(organization, "WON").pk},
         "set_next_step": {"at": "2027-01-05T10:00", "type": "CALL"},
         "finish_next_step": {},
+        "change_next_step": {"at": "2027-01-05T10:00", "type": "CALL"},
     }
 
     responses = {name: viewer.post(action_url(lead, name), data).status_code for name, data in posts.items()}

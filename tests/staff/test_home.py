@@ -73,7 +73,7 @@ def test_a_manager_sees_what_the_team_has_to_do(mia: Client):
         "Today": ("2", ["Running", "Today"]),
         "Tomorrow": ("1", ["Tomorrow"]),
         "Without outcome": ("1", ["Ended"]),
-        "Follow-ups due": ("2", ["Callback", "Undated"]),
+        "Next steps due": ("2", ["Callback", "Undated"]),
         "Opt-ins not called yet": ("1", ["Fresh"]),
     }
 
@@ -81,12 +81,12 @@ def test_a_manager_sees_what_the_team_has_to_do(mia: Client):
 def test_closers_and_setters_see_what_they_have_to_do(week: Week, hana: Client):
     closer, setter = work(hana.get(HOME)), work(logged_in_client(week.sam).get(HOME))
 
-    assert [closer[name] for name in ("Today", "Without outcome", "Follow-ups due")] == [
+    assert [closer[name] for name in ("Today", "Without outcome", "Next steps due")] == [
         ("1", ["Today"]),
         ("1", ["Ended"]),
         ("0", []),
     ]
-    assert [setter[name] for name in ("Today", "Tomorrow", "Follow-ups due", "Opt-ins not called yet")] == [
+    assert [setter[name] for name in ("Today", "Tomorrow", "Next steps due", "Opt-ins not called yet")] == [
         ("1", ["Today"]),
         ("1", ["Tomorrow"]),
         ("1", ["Undated"]),

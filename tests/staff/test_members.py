@@ -1,6 +1,8 @@
 """Members: invitations, roles and access; and the page of each user."""
 
+import json
 import re
+from collections import Counter
 from datetime import timedelta
 from html import unescape
 
@@ -8,7 +10,13 @@ import pytest
 from django.core import mail
 from django.test import Client
 
+from appointments.models import Appointment
+from appointments.services import set_next_step
 from foundation.db.timestamps import isoformat_z, now
+from leads.models import Lead
+from notifications.mail import render
+from notifications.models import Notification
+from organizations.actors import staff_actor
 from organizations.models import Invitation, MemberRole, Membership, Organization, User
 from tests.accounts import (
     accept,
@@ -20,9 +28,10 @@ from tests.accounts import (
     sign_in,
 )
 from tests.client import ApiClient
-from tests.factories import make_member, owner_of
+from tests.factories import events_of, make_member, owner_actor, owner_of
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
+from webhooks.models import Event
 
 
 def save_member(client: Client, member: Membership, **changes: str):
@@ -113,29 +122,61 @@ def test_the_last_owner_cannot_be_removed(owner: Client, organization: Organizat
     assert (last.role, last.is_active) == ("OWNER", True)
 
 
-def test_the_page_says_which_appointments_a_member_leaves_behind(
-    owner: Client, closer: Client, host: Membership, api: ApiClient
-):
-    """Its link leads to exactly these, where their host can be changed."""
-    start = now()
+@pytest.fixture
+def work_of_host(api: ApiClient, organization: Organization, host: Membership) -> list[Lead]:
+    """Two upcoming calls and a past one with the member as host, whose leads are the member's; one has a next step."""
     for number, days in enumerate((-1, 1, 2)):
-        time = isoformat_z(start + timedelta(days=days))
-        api.book(external_reference=f"ref-{number}", schedule_time=time, host_email=host.user.email)
-    url = admin_url(Membership, "change", host.pk)
+        time, email = isoformat_z(now() + timedelta(days=days)), f"lead-{number}@leads.example"
+        api.book(external_reference=f"ref-{number}", schedule_time=time, host_email=host.user.email, lead_email=email)
+    Lead.objects.of(organization).update(setter=host)
+    leads = list(Lead.objects.of(organization).order_by("email"))
+    step = {"lead_id": leads[0].pk, "at": now() + timedelta(days=1), "type": "CALL", "owner": host}
+    set_next_step(organization=organization, actor=staff_actor(host.user), **step)
+    return leads
 
-    page = owner.get(url).content.decode()
+
+def test_pages_say_which_work_a_member_leaves_behind(
+    owner: Client, closer: Client, host: Membership, work_of_host: list[Lead]
+):
+    """Their links lead to exactly these rows, and to the page that hands them over."""
+    page = owner.get(admin_url(Membership, "change", host.pk)).content.decode()
     leaving = closer.get(admin_url(Membership, "leave", host.pk)).content.decode()
     response = save_member(owner, host, is_active="")
 
-    [link] = re.findall('href="([^"]+)">2 upcoming appointments</a>', page)
-    listed = owner.get(unescape(link)).context["cl"]
-    assert len(listed.result_list) == 2
-    assert "set_host_selected" in owner.get(unescape(link)).content.decode()
-    assert "Your open work: Host of" in leaving
-    assert f'href="{link}">2 upcoming appointments</a>' in shown_messages(response)[0]
+    links = {text: unescape(url) for url, text in re.findall('href="([^"]+)">(3 leads|2 calls|Hand over)</a>', page)}
+    assert [len(owner.get(links[name]).context["cl"].result_list) for name in ("3 leads", "2 calls")] == [3, 2]
+    assert "1 next step" in page
+    assert "Your open work:" in leaving
+    assert links["Hand over"] == admin_url(Membership, "hand_over", host.pk)
+    assert "Hand over</a>" in shown_messages(response)[0]
 
 
-def test_a_member_without_upcoming_appointments_leaves_nothing_behind(owner: Client, host: Membership):
+def test_all_work_is_handed_over_in_one_act_and_the_new_owners_are_notified(
+    owner: Client, api: ApiClient, organization: Organization, host: Membership, work_of_host: list[Lead]
+):
+    tom, grace = (make_member(organization, f"{name}@acme.example", first_name=name) for name in ("Tom", "Grace"))
+    save_member(owner, host, is_active="")
+    url = admin_url(Membership, "hand_over", host.pk)
+    before = Counter(events_of(organization))
+
+    response = owner.post(url, form_data(owner, url) | {"leads": tom.pk, "next_steps": tom.pk, "calls": grace.pk})
+
+    assert shown_messages(response)[-1].endswith("Handed over: 3 leads, 1 next step and 2 calls.")
+    assert {lead["setter"]["first_name"] for lead in api.get_data("/api/external/leads")} == {"Tom"}
+    assert work_of_host[0].next_steps.get().owner == tom
+    upcoming = Appointment.objects.of(organization).filter(host=grace)
+    assert sorted(upcoming.values_list("external_reference", flat=True)) == ["ref-1", "ref-2"]
+    assert Counter(events_of(organization)) - before == {"appointment.updated": 2, "lead.updated": 3}
+    changed = Event.objects.of(organization).filter(type="lead.updated").order_by("created_at", "id").last()
+    assert json.loads(changed.body)["previous"].keys() == {"setter"}
+    told = Notification.objects.of(organization).filter(kind="HANDED_OVER")
+    assert {row.recipient: row.context["work"] for row in told} == {tom: "3 leads and 1 next step", grace: "2 calls"}
+    message = render(told.get(recipient=tom), tom.user)
+    assert message.subject == "3 leads and 1 next step of Hana Host for you"
+    assert f"{owner_actor(organization).name} has handed over to you" in message.body
+
+
+def test_a_member_without_open_work_leaves_nothing_behind(owner: Client, host: Membership):
     response = save_member(owner, host, is_active="")
 
     assert len(shown_messages(response)) == 1

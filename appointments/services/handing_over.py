@@ -1,0 +1,110 @@
+"""Handing a member's open work over to others, for example before the member leaves."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F, QuerySet, Value
+from django.db.models.functions import Greatest
+from django.utils.text import get_text_list
+
+from appointments import conditions
+from appointments.models import Appointment
+from appointments.notifications import active_members
+from appointments.services.changes import edit_appointment
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
+from leads.models import Lead, NextStep
+from leads.serializers import LeadSerializer
+from leads.topics import UPDATED
+from notifications.models import Kind
+from notifications.services import build_notifications, insert_notifications
+from organizations.actors import Actor
+from organizations.models import Membership, Organization
+from webhooks.events import record_events
+
+# Rows of each kind that one call hands over, so that it takes seconds: each call sends invitations.
+LIMITS = {"leads": 2_000, "next_steps": 2_000, "calls": 200}
+BATCH = 500  # leads of a statement
+NAMES = {"leads": ("lead", "leads"), "next_steps": ("next step", "next steps"), "calls": ("call", "calls")}
+
+
+def open_work(member: Membership) -> dict[str, QuerySet[Any]]:
+    """Return the leads of which the member is the setter, the member's next steps, and upcoming calls to host."""
+    organization = member.organization
+    return {
+        "leads": Lead.objects.of(organization).filter(setter=member).order_by("pk"),
+        "next_steps": NextStep.objects.of(organization).filter(owner=member, done_at=None).order_by("pk"),
+        "calls": conditions.still_to_come(Appointment.objects.of(organization).filter(host=member), now()).order_by(
+            "pk"
+        ),
+    }
+
+
+def describe_work(counts: Mapping[str, int]) -> str:
+    """Return such as "2 leads and 1 call", or "" for nothing."""
+    parts = [f"{count:,} {NAMES[kind][count != 1]}" for kind, count in counts.items() if count]
+    return str(get_text_list(parts, "and"))
+
+
+@atomic_with_retry
+def hand_over(
+    *, organization: Organization, actor: Actor, member: Membership, to: Mapping[str, Membership]
+) -> dict[str, int]:
+    """Give the member's open work of each kind in `to` to another member; return how much of each was handed over.
+
+    At most `LIMITS` of each; the rest is left. Records each lead's and appointment's event, and notifies the new
+    owners, but not the actor. Locks each appointment, then its lead; then the leads.
+    """
+    work, counts = open_work(member), dict.fromkeys(LIMITS, 0)
+    if host := to.get("calls"):
+        for call in work["calls"].select_related("lead", "organization")[: LIMITS["calls"]]:
+            edit_appointment(organization=organization, actor=actor, appointment=call, host=host)
+            counts["calls"] += 1
+    if owner := to.get("next_steps"):
+        ids = list(work["next_steps"].values_list("pk", flat=True)[: LIMITS["next_steps"]])
+        counts["next_steps"] = NextStep.objects.of(organization).filter(pk__in=ids).update(owner=owner)
+    if setter := to.get("leads"):
+        counts["leads"] = hand_over_leads(organization, actor, work["leads"], setter)
+    notify_owners(organization, actor, member, to, counts)
+    return counts
+
+
+def hand_over_leads(organization: Organization, actor: Actor, leads: QuerySet[Lead], setter: Membership) -> int:
+    count = 0
+    while count < LIMITS["leads"] and (ids := list(leads.for_update().values_list("pk", flat=True)[:BATCH])):  # type: ignore[attr-defined]
+        # All of them show the same setter.
+        before = json.loads(LeadSerializer.get_text(organization, ids[0]) or "{}")
+        rows = Lead.objects.of(organization).filter(pk__in=ids)
+        rows.update(setter=setter, updated_at=Greatest(Value(now()), F("updated_at") + timedelta(milliseconds=1)))
+        previous = json.dumps({"setter": before["setter"]})
+        record_events(UPDATED, organization, ids, actor=actor, previous=previous)
+        count += len(ids)
+    return count
+
+
+def notify_owners(
+    organization: Organization,
+    actor: Actor,
+    member: Membership,
+    to: Mapping[str, Membership],
+    counts: Mapping[str, int],
+) -> None:
+    shares: dict[Any, dict[str, int]] = defaultdict(dict)
+    for kind, owner in to.items():
+        shares[owner.pk][kind] = counts[kind]
+    rows = []
+    for owner in active_members(organization).filter(pk__in=shares).exclude(user_id=actor.id):
+        if work := describe_work(shares[owner.pk]):
+            context = {
+                "organization": organization.name,
+                "author": actor.name,
+                "member": str(member),
+                "work": work,
+            }
+            rows += build_notifications(
+                organization=organization, kind=Kind.HANDED_OVER, recipients=[owner], context=context
+            )
+    insert_notifications(rows)

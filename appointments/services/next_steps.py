@@ -1,0 +1,95 @@
+"""The services of next steps. Each locks the lead, and keeps its own columns and touch point in line (L3, L13)."""
+
+from datetime import datetime
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from appointments.services.leads import update_lead
+from foundation.api.exceptions import Conflict
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
+from foundation.db.writes import insert_all
+from leads.models import Lead, NextStep
+from leads.services import check_not_erased, follow_next_steps, get_lead_for_update
+from organizations.actors import Actor, actor_columns
+from organizations.models import Membership, Organization
+
+
+@atomic_with_retry
+def set_next_step(
+    *,
+    organization: Organization,
+    actor: Actor,
+    lead_id: UUID,
+    at: datetime,
+    type: str,
+    note: str = "",
+    owner: Membership | None = None,
+    id: UUID | None = None,
+) -> NextStep:
+    """Add a next step to a lead, unless it has one with this id; return it. It replaces a touch point of staff.
+
+    Raises ValidationFailed if there is no such lead, Conflict if it was erased.
+    """
+    lead = get_lead_for_update(organization=organization, lead_id=lead_id)
+    check_not_erased(lead)
+    columns = {"at": at, "type": type, "note": note or None, "owner": owner, **actor_columns(actor)}
+    step = NextStep(id=id or uuid7(), organization=organization, lead=lead, **columns)
+    if insert_all(step, on_conflict_do_nothing=True):
+        lead.next_touch_point_at, lead.next_touch_point_type = at, type
+        follow_steps(lead, actor)
+    return step
+
+
+@atomic_with_retry
+def change_next_step(
+    *,
+    organization: Organization,
+    actor: Actor,
+    lead_id: UUID,
+    step_id: UUID,
+    at: datetime,
+    type: str,
+    note: str = "",
+    owner: Membership | None = None,
+) -> NextStep:
+    """Change an open next step. Raises as `finish_next_step` does."""
+    lead, step = get_open_step(organization, lead_id, step_id)
+    if is_touch_point(lead, step):
+        lead.next_touch_point_at, lead.next_touch_point_type = at, type
+    step.at, step.type, step.note, step.owner = at, type, note or None, owner
+    step.save(update_fields=["at", "type", "note", "owner"])
+    follow_steps(lead, actor)
+    return step
+
+
+@atomic_with_retry
+def finish_next_step(*, organization: Organization, actor: Actor, lead_id: UUID, step_id: UUID) -> NextStep:
+    """Mark a next step as done. Raises Conflict if it is done, or gone; ValidationFailed if there is no such lead."""
+    lead, step = get_open_step(organization, lead_id, step_id)
+    if is_touch_point(lead, step):
+        lead.next_touch_point_at = lead.next_touch_point_type = None
+    step.done_at, step.done_by = now(), actor.name
+    step.save(update_fields=["done_at", "done_by"])
+    follow_steps(lead, actor)
+    return step
+
+
+def get_open_step(organization: Organization, lead_id: UUID, step_id: UUID) -> tuple[Lead, NextStep]:
+    lead = get_lead_for_update(organization=organization, lead_id=lead_id)
+    step = NextStep.objects.of(organization).filter(pk=step_id, lead=lead).first()
+    if step is None:
+        raise Conflict("This step is gone")
+    if step.done_at:
+        raise Conflict(f"This was done already, by {step.done_by}")
+    return lead, step
+
+
+def is_touch_point(lead: Lead, step: NextStep) -> bool:
+    return (lead.next_touch_point_at, lead.next_touch_point_type) == (step.at, step.type)
+
+
+def follow_steps(lead: Lead, actor: Actor) -> None:
+    follow_next_steps(lead)
+    update_lead(lead, None, actor)

@@ -1,0 +1,204 @@
+"""The next steps of a lead on its page: the open ones with their buttons, and what became of the others."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from unfold import widgets
+from uuid_utils.compat import uuid7
+
+from appointments import services
+from foundation.api.exceptions import Conflict
+from foundation.db.timestamps import truncate_to_ms
+from leads.models import Lead, NextStep, TouchPointType
+from organizations.actors import staff_actor
+from organizations.models import CAN_BE_ASSIGNED, Membership
+from organizations.permissions import current_user
+from staff.leads.record import SET_BY_STAFF
+from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.bulk import members
+from staff.toolkit.forms import check_new_id
+from staff.toolkit.record import RecordAdmin
+from staff.toolkit.timeline import PAGE, Cursor, TimelineEntry, full_time, newest
+from staff.toolkit.times import TimestampField, show_times_about
+
+MINUTES = 15  # of the free times that are offered
+MAX_SHOWN = 20  # open steps of a lead
+
+
+class NextStepForm(ConfirmationForm):
+    """The form for a new next step. `new_id` is the step's, so that a form sent twice adds it once."""
+
+    at = TimestampField(label="When")
+    type = forms.ChoiceField(
+        label="How",
+        choices=[(value, label) for value, label in TouchPointType.choices if value in SET_BY_STAFF],
+        widget=widgets.UnfoldAdminSelectWidget,
+    )
+    note = forms.CharField(
+        label="What about", required=False, max_length=255, widget=widgets.UnfoldAdminTextInputWidget
+    )
+    owner = forms.ModelChoiceField(
+        Membership.unscoped.none(),
+        label="Who",
+        required=False,
+        empty_label="Anyone",
+        widget=widgets.UnfoldAdminSelectWidget,
+    )
+    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput, validators=[check_new_id])
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        owner: Any = self.fields["owner"]
+        owner.queryset = members(self.subject.organization)
+        about = {"organization": self.subject.organization_id, "lead": self.subject.pk, "minutes": MINUTES}
+        show_times_about(self.fields["at"], **about)
+        self.initial = {
+            "at": timezone.localtime().replace(hour=10, minute=0) + timedelta(days=1),
+            "type": TouchPointType.CALL.value,
+            "owner": own_membership(self.request, self.subject) or self.subject.setter_id,
+        }
+
+    def clean_at(self) -> datetime:
+        return truncate_to_ms(self.cleaned_data["at"])
+
+
+class StepForm(ConfirmationForm):
+    """A form about one of the lead's open steps: by default, the earliest."""
+
+    step = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial["step"] = self.request.GET.get("step")
+
+    def clean_step(self) -> UUID | None:
+        first: UUID | None = open_steps(self.subject).values_list("pk", flat=True).first()
+        return self.cleaned_data["step"] or first
+
+
+class ChangeStepForm(StepForm, NextStepForm):
+    new_id = None  # type: ignore[assignment]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        named, steps = self.data.get("step", self.initial["step"]), list(open_steps(self.subject))
+        if step := next((step for step in steps if str(step.pk) == named), steps[0] if steps else None):
+            values = {"at": step.at, "type": step.type, "note": step.note, "owner": step.owner_id}
+            self.initial = {"step": step.pk, **values}
+            owner: Any = self.fields["owner"]
+            is_present = Q(pk=step.owner_id)
+            owner.queryset = Membership.objects.of(self.subject.organization).filter(CAN_BE_ASSIGNED | is_present)
+
+
+class HandOverField(forms.BooleanField):
+    """What becomes of the next steps of a lead that gets another setter."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            initial=True,
+            label="The new setter takes over the next steps",
+            help_text="Those of the former setter. Without it, they stay with who has them.",
+            widget=widgets.UnfoldBooleanSwitchWidget,
+        )
+
+
+def open_steps(lead: Lead) -> QuerySet[NextStep]:
+    rows: QuerySet[NextStep] = NextStep.objects.of(lead.organization).filter(lead=lead, done_at=None)
+    return rows.order_by("at", "id")
+
+
+def own_membership(request: HttpRequest, lead: Lead) -> Membership | None:
+    rows = members(lead.organization).filter(user=current_user(request))
+    member: Membership | None = rows.first()
+    return member
+
+
+def has_step(lead: Lead) -> bool:
+    return lead.next_step_at is not None
+
+
+def home_url(request: HttpRequest) -> str:
+    """Return the address of Home if the request's form or link is from there, or ""."""
+    query = request.POST.get("home", request.GET.get("home"))
+    return "" if query is None else f"{reverse('admin:index')}?{query}"
+
+
+def describe(step: NextStep) -> str:
+    return f"{step}, {full_time(step.at)}{f', {step.owner}' if step.owner else ''}"
+
+
+@object_action("Next step …", icon="event", question="It stays due until it is marked as done.", form=NextStepForm)
+def set_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: NextStepForm) -> str:
+    values = {name: value for name, value in form.cleaned_data.items() if name != "new_id"}
+    actor, id = staff_actor(current_user(request)), form.cleaned_data["new_id"]
+    step = services.set_next_step(organization=lead.organization, actor=actor, lead_id=lead.pk, id=id, **values)
+    return f"Next step: {describe(step)}."
+
+
+@object_action(
+    "Change the next step",
+    icon="event",
+    question="When, how, and by whom?",
+    form=ChangeStepForm,
+    is_possible=has_step,
+    next_url=lambda request, lead: home_url(request) or row_url(lead),
+)
+def change_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ChangeStepForm) -> str:
+    values = {name: value for name, value in form.cleaned_data.items() if name != "step"}
+    actor, id = staff_actor(current_user(request)), form.cleaned_data["step"]
+    step = services.change_next_step(organization=lead.organization, actor=actor, lead_id=lead.pk, step_id=id, **values)
+    return f"Next step: {describe(step)}."
+
+
+@object_action(
+    "Next step is done",
+    icon="check",
+    question="Mark the next step as done?",
+    form=StepForm,
+    is_possible=has_step,
+    next_url=lambda request, lead: home_url(request) or row_url(lead),
+)
+def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: StepForm) -> str:
+    actor, id = staff_actor(current_user(request)), form.cleaned_data["step"]
+    try:
+        services.finish_next_step(organization=lead.organization, actor=actor, lead_id=lead.pk, step_id=id)
+    except Conflict as error:  # the button was pressed twice
+        return f"{error}."
+    return "The next step is done."
+
+
+def next_step_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> SafeString | str:
+    if not has_step(lead):
+        return ""
+    steps = list(open_steps(lead).select_related("owner__user")[:MAX_SHOWN])
+    urls = {}
+    if page.has_change_permission(request, lead):
+        urls = {"done_url": finish_next_step.button.url(lead), "change_url": change_next_step.button.url(lead)}
+    return render_to_string("staff/next_step.html", {"steps": steps, **urls}, request)
+
+
+def steps_set(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    for step in newest(lead.next_steps.select_related("owner__user"), cursor):
+        text = f"Next step: {describe(step)}"
+        yield TimelineEntry(step.created_at, step.pk, "steps", text, step.actor_name, body=step.note or "")
+
+
+def steps_done(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    rows = lead.next_steps.filter(done_at__isnull=False).order_by("-done_at", "-id")
+    if cursor:
+        rows = rows.filter(Q(done_at__lt=cursor.at) | Q(done_at=cursor.at, id__lt=cursor.id))
+    for step in rows[: PAGE + 1]:
+        text = f"Next step done: {step}, {full_time(step.at)}"
+        id = UUID(int=step.pk.int ^ 1)  # another one than of the entry when it was set
+        assert step.done_at
+        yield TimelineEntry(step.done_at, id, "steps", text, step.done_by or "")

@@ -1,0 +1,154 @@
+"""Next steps: several a lead, each with an owner, in whose lists they are, and what becomes of them (docs/staff.md)."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from appointments.services import set_next_step
+from foundation.db.timestamps import now
+from leads.models import Lead, NextStep
+from organizations.models import MemberRole, Membership, Organization
+from tests.client import ApiClient
+from tests.factories import events_of, make_api, make_member, owner_actor
+from tests.merging.leads import make_lead, merge, undo
+from tests.record.test_lead_page import action_url, page_url
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, logged_in_client
+
+HOME = "/admin/"
+
+
+@pytest.fixture
+def grace(organization: Organization) -> Membership:
+    return make_member(organization, "grace@acme.example", role=MemberRole.SETTER, first_name="Grace")
+
+
+@pytest.fixture
+def tom(organization: Organization) -> Membership:
+    return make_member(organization, "tom@acme.example", role=MemberRole.SETTER, first_name="Tom")
+
+
+@pytest.fixture
+def fatima(organization: Organization) -> Lead:
+    """A lead that nobody is responsible for."""
+    return Lead.objects.of(organization).get(pk=make_lead(make_api(organization), "fatima@leads.example"))
+
+
+def add_step(lead: Lead, owner: Membership | None, days: float = 0, **values: str) -> NextStep:
+    """Add a step that is due after these days."""
+    values = {"type": "CALL", **values}
+    at, actor = now() + timedelta(days=days), owner_actor(lead.organization)
+    return set_next_step(organization=lead.organization, actor=actor, lead_id=lead.pk, at=at, owner=owner, **values)
+
+
+def due_on_home(member: Membership, who: str = "mine") -> list[str]:
+    lists = logged_in_client(member).get(HOME, {"who": who}).context["lists"]
+    [steps] = [each for each in lists if each.kind == "next_steps"]
+    return [row.email for row, _ in steps.rows]
+
+
+def mine_to_work(member: Membership) -> list[str]:
+    rows = logged_in_client(member).get(admin_url(Lead, "changelist")).context["cl"].result_list
+    return [row.email for row in rows]
+
+
+def test_a_step_on_an_unassigned_lead_is_in_the_lists_of_whoever_sets_it(
+    fatima: Lead, grace: Membership, tom: Membership
+) -> None:
+    client, today = logged_in_client(grace), now() - timedelta(minutes=1)
+    form = form_data(client, action_url(fatima, "set_next_step"))
+    client.post(action_url(fatima, "set_next_step"), form | {"at": today.strftime("%Y-%m-%dT%H:%M")})
+
+    assert fatima.next_steps.get().owner == grace
+    assert [due_on_home(member) for member in (grace, tom)] == [[fatima.email], []]
+    assert [mine_to_work(member) for member in (grace, tom)] == [[fatima.email], []]
+    assert due_on_home(tom, "team") == [fatima.email]
+
+
+def test_a_colleagues_step_is_not_mine_though_the_lead_is(
+    fatima: Lead, organization: Organization, grace: Membership, tom: Membership
+) -> None:
+    Lead.objects.of(organization).update(setter=grace)
+    add_step(fatima, tom, days=-1)
+    shown = [mine_to_work(member) for member in (grace, tom)]
+    add_step(fatima, None, days=-0.5)
+
+    assert shown == [[], [fatima.email]]
+    assert mine_to_work(grace) == [fatima.email]  # a step of no one is up to who follows the lead
+
+
+def test_the_earliest_open_step_is_the_leads(api: ApiClient, fatima: Lead, grace: Membership) -> None:
+    later, first = add_step(fatima, grace, 3, note="Contract"), add_step(fatima, None, 1, type="EMAIL")
+    lead = api.get_lead(str(fatima.pk))
+    client, urls = logged_in_client(grace), [action_url(fatima, f"{act}_next_step") for act in ("finish", "change")]
+
+    shown = client.get(page_url(fatima)).content.decode()
+    client.post(urls[0], {"step": first.pk})
+    afterwards = api.get_lead(str(fatima.pk))
+    link = f"{urls[1]}?step={later.pk}"
+    client.post(link, form_data(client, link) | {"at": "2090-01-05T10:00", "owner": ""})
+
+    assert (lead["next_step_type"], lead["next_touch_point_type"]) == ("EMAIL", "EMAIL")
+    assert "Contract · Grace" in shown
+    assert (afterwards["next_step_note"], afterwards["next_touch_point_type"]) == ("Contract", "CALL")
+    later.refresh_from_db()
+    changed = api.get_lead(str(fatima.pk))
+    assert (later.owner, later.at.isoformat()) == (None, "2090-01-05T10:00:00+00:00")
+    assert changed["next_step_at"] == changed["next_touch_point_at"] == "2090-01-05T10:00:00.000Z"
+    assert events_of(fatima.organization).count("lead.updated") == 4
+
+
+def test_who_has_a_step_may_do_it_on_a_colleagues_lead(
+    fatima: Lead, organization: Organization, grace: Membership, tom: Membership
+) -> None:
+    Lead.objects.of(organization).update(setter=tom)
+    client = logged_in_client(grace)
+    refused = client.post(action_url(fatima, "finish_next_step"))
+    step = add_step(fatima, grace)
+
+    response = client.post(action_url(fatima, "finish_next_step"), {"step": step.pk})
+
+    step.refresh_from_db()
+    assert (refused.status_code, response.status_code, step.done_by) == (403, 302, "Grace")
+
+
+@pytest.mark.parametrize("hands_over", [True, False])
+def test_assigning_a_lead_asks_what_becomes_of_its_steps(
+    owner: Client, fatima: Lead, organization: Organization, grace: Membership, tom: Membership, hands_over: bool
+) -> None:
+    """In the list and in the form."""
+    steps = [add_step(fatima, member) for member in (None, grace, tom)]
+    Lead.objects.of(organization).update(setter=grace)
+    answer = {"hand_over_steps": "on"} if hands_over else {}
+
+    chosen = {"action": "set_setter_selected", "_selected_action": str(fatima.pk)}
+    page = owner.post(admin_url(Lead, "changelist"), chosen).content.decode()
+    owner.post(admin_url(Lead, "changelist"), chosen | {"value": tom.pk, "confirmed": "yes", **answer})
+    by_list = [NextStep.objects.of(organization).get(pk=step.pk).owner for step in steps]
+    form = form_data(owner, page_url(fatima))
+    owner.post(
+        page_url(fatima), {k: v for k, v in form.items() if k != "hand_over_steps"} | {"setter": grace.pk, **answer}
+    )
+    by_form = [NextStep.objects.of(organization).get(pk=step.pk).owner for step in steps]
+
+    assert "The new setter takes over the next steps" in page
+    assert "hand_over_steps" in form
+    assert by_list == ([tom, tom, tom] if hands_over else [None, grace, tom])
+    assert by_form == ([grace, grace, grace] if hands_over else [None, grace, tom])
+
+
+def test_merged_leads_have_the_steps_of_both_until_it_is_undone(
+    api: ApiClient, fatima: Lead, organization: Organization, grace: Membership
+) -> None:
+    other = Lead.objects.of(organization).get(pk=make_lead(api, "fatima@work.example"))
+    later, first = add_step(fatima, grace, 2), add_step(other, grace, 1)
+    before = [api.get_lead(str(lead.pk))["next_step_at"] for lead in (fatima, other)]
+
+    merged = merge(organization, fatima.pk, other.pk)
+    steps = list(fatima.next_steps.all())
+    undo(organization, other.pk)
+
+    assert (steps, merged.next_step_at) == ([first, later], first.at)
+    assert [api.get_lead(str(lead.pk))["next_step_at"] for lead in (fatima, other)] == before
+    assert [list(lead.next_steps.all()) for lead in (fatima, other)] == [[later], [first]]
