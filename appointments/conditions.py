@@ -24,7 +24,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from appointments.models import Appointment
-from leads.models import NextStep, TouchPointType
+from leads.models import LeadNote, NextStep, TouchPointType
 from statuses.models import PAID_ROLES, StatusRole
 
 BOOKED_ROLES = [StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED]
@@ -150,7 +150,11 @@ def own_step_due(
 
 
 def not_called(new_lead_statuses: Collection[UUID]) -> Q:
-    return Q(lead__status__in=new_lead_statuses) & Q(~Exists(Appointment.unscoped.filter(lead=OuterRef("lead"))))
+    """Return the condition that an opt-in's lead is new, and that no one has called or booked it."""
+    calls = LeadNote.unscoped.filter(lead=OuterRef("lead"), call_result__isnull=False)
+    is_called = Exists(calls.filter(created_at__gte=OuterRef("created_at")))
+    is_booked = Exists(Appointment.unscoped.filter(lead=OuterRef("lead")))
+    return Q(lead__status__in=new_lead_statuses) & ~Q(is_booked) & ~Q(is_called)
 
 
 def in_stage(stage: str, at: datetime) -> Q:

@@ -218,14 +218,29 @@ class NextStep(TenantModel, ActorFields):
         return self.get_type_display()
 
 
+class CallResult(models.TextChoices):
+    NO_ANSWER = "NO_ANSWER", "No answer"
+    TALKED = "TALKED", "Talked"
+    VOICEMAIL = "VOICEMAIL", "Voicemail"
+    WRONG_NUMBER = "WRONG_NUMBER", "Wrong number"
+
+
 class LeadNote(TenantModel, ActorFields):
+    """A note about a lead. One with a `call_result` is a call by staff, and its text begins with the result."""
+
     lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="notes", db_index=False)
     note = models.TextField(max_length=10_000)
     external_reference = models.CharField(max_length=255, null=True, editable=False)
+    call_result = models.CharField(max_length=12, choices=CallResult.choices, null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
-        indexes = [models.Index(fields=["lead", "-created_at", "-id"], name="lead_note_newest")]
+        indexes = [
+            models.Index(fields=["lead", "-created_at", "-id"], name="lead_note_newest"),
+            models.Index(
+                fields=["lead", "-created_at"], condition=Q(call_result__isnull=False), name="lead_call_newest"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.note[:80]

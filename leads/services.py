@@ -5,7 +5,7 @@ other services in one of their own.
 """
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypedDict, Unpack
 from uuid import UUID
@@ -13,6 +13,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Q, Sum
 from django.db.models.functions import Lower
+from uuid_utils.compat import uuid7
 
 from foundation.api.emails import email_key, spellings
 from foundation.api.exceptions import Conflict, ValidationFailed
@@ -24,7 +25,17 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all, insert_or_get
 from leads import topics
-from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChange, NextStep, Source, TouchPointType
+from leads.models import (
+    CallResult,
+    CustomField,
+    Lead,
+    LeadMerge,
+    LeadNote,
+    LeadStatusChange,
+    NextStep,
+    Source,
+    TouchPointType,
+)
 from leads.phones import Phone, parse_phone
 from leads.serializers import CustomFieldSerializer, LeadSerializer
 from organizations.actors import Actor, actor_columns
@@ -52,6 +63,7 @@ MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
     )
 )
 
+DOUBLE_CLICK = timedelta(seconds=5)
 LOCK_EMAILS = "SELECT pg_advisory_xact_lock(hashtextextended(email, 0)) FROM unnest(%s::text[]) AS email"
 
 # A lead can be merged, and so can the one that it was merged into, while a request waits for their locks.
@@ -332,12 +344,30 @@ def add_note(
     text: str,
     id: UUID,
     external_reference: str | None = None,
+    call_result: str | None = None,
 ) -> None:
     """Store a note about a lead and record its event, unless a note with this id exists."""
     columns = {"lead": lead, "note": text, "external_reference": external_reference, **actor_columns(actor)}
+    columns["call_result"] = call_result
     note = LeadNote(id=id, organization=organization, **columns)
     if insert_all(note, on_conflict_do_nothing=True):
         record_event(topics.NOTE_CREATED, note, actor=actor)
+
+
+@atomic_with_retry
+def log_call(*, organization: Organization, actor: Actor, lead_id: UUID, result: str, note: str = "") -> int:
+    """Store a call as a note, and return how many calls the lead has now. The same one again at once is a double click.
+
+    Raises Conflict if the lead was erased, ValidationFailed if there is no such lead. Locks the lead.
+    """
+    lead = get_lead_for_update(organization=organization, lead_id=lead_id)
+    check_not_erased(lead)
+    label = str(CallResult(result).label)
+    text, calls = f"{label}: {note}" if note else label, lead.notes.filter(call_result__isnull=False)
+    same = calls.filter(actor_id=actor.id, call_result=result, note=text, created_at__gt=now() - DOUBLE_CLICK)
+    if not same.exists():
+        add_note(organization=organization, actor=actor, lead=lead, text=text, id=uuid7(), call_result=result)
+    return int(calls.count())
 
 
 @transaction.atomic

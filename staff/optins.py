@@ -1,11 +1,13 @@
 """The pages of opt-ins, which only the API creates, and their entries in a lead's timeline."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.postgres.aggregates import StringAgg
-from django.db.models import OuterRef, Prefetch, Subquery, TextField, Value
+from django.db.models import Exists, OuterRef, Prefetch, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Coalesce, Concat
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
@@ -14,7 +16,8 @@ from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, Questi
 from organizations.permissions import Area
 from staff.configuration.statuses import status_label
 from staff.labels import label
-from staff.leads.lists import contact, find_by_lead
+from staff.leads.calls import call_buttons
+from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead
 from staff.selections import HAS_APPOINTMENT, OPT_IN_VIEWS, MyOptInsFilter, StageFilter
 from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
@@ -49,10 +52,11 @@ class OptInAdmin(TenantAdmin):
     area = Area.RECORDS
     can_add = can_change = False
     preserve_filters = False  # its rows lead to the list of leads, which has other ones
-    list_display = ("lead_contact", "is_booked", "submitted", "source_and_form", "traffic", "lead_status")
+    list_display = ("lead_contact", "log_call", "is_booked", "submitted", "source_and_form", "traffic", "lead_status")
     submitted = time_column("created_at", "Submitted")
     select_related = ("lead__status",)
-    column_values = {"is_booked": HAS_APPOINTMENT}
+    list_display_links = None  # the contact has them: to the lead, and to its phone
+    column_values = {"is_booked": HAS_APPOINTMENT, **calls_of("lead")}
     views = OPT_IN_VIEWS
     list_filter = (StageFilter, MyOptInsFilter, "source", ("created_at", DayRangeFilter))
     find_rows = staticmethod(find_by_lead)
@@ -85,13 +89,23 @@ class OptInAdmin(TenantAdmin):
         ("Traffic", {"fields": [tuple(TRAFFIC_FIELDS[:3]), tuple(TRAFFIC_FIELDS[3:5]), "referrer", "landing_page"]}),
     )
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[OptIn]:
+        lead_admin: Any = admin.site.get_model_admin(Lead)
+        leads = lead_admin.writable_rows(request, Lead.unscoped.filter(pk=OuterRef("lead")))
+        return super().get_queryset(request).annotate(may_change_lead=Exists(leads))
+
     def row_link(self, row: OptIn) -> str:
         # Who looks at opt-ins wants to call: the lead's page has phone, buttons, and here the answers.
         return f"{row_url(row.lead)}?kind=opt_ins#entry-{row.pk}"
 
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, opt_in: OptIn) -> str:
-        return contact(opt_in.lead)
+        return contact(opt_in.lead, self.row_link(opt_in), describe_calls(opt_in))
+
+    @admin.display(description="Log a call")
+    def log_call(self, opt_in: OptIn) -> str:
+        # Form buttons of the list's own form, which has the token.
+        return call_buttons(opt_in.lead) if opt_in.may_change_lead else ""  # type: ignore[attr-defined]  # annotated
 
     @admin.display(description="Booked?", boolean=True)
     def is_booked(self, opt_in: OptIn) -> bool:

@@ -7,12 +7,13 @@ from appointments.services.changes import (
     create_note,
     edit_appointment,
     reschedule,
+    undo_outcome,
 )
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.handing_over import describe_work, hand_over, open_work
 from appointments.services.importing import import_appointment, sync_appointment
 from appointments.services.leads import refresh_touch_points
-from appointments.services.next_steps import change_next_step, finish_next_step, set_next_step
+from appointments.services.next_steps import change_next_step, finish_next_step, remove_next_step, set_next_step
 from appointments.services.notes import change_note, delete_note, write_note
 from appointments.services.patches import patch_appointment
 from appointments.services.previews import Audience, preview

@@ -14,6 +14,7 @@ from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.services.leads import update_lead
 from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHEDULED, UPDATED
+from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from leads.services import check_not_erased, get_lead_for_update
 from notifications.models import Kind
@@ -97,6 +98,34 @@ def create_note(
     """Store a note, unless the appointment has the same one. Locks the appointment."""
     stored = get_for_update(organization, appointment.pk)
     save_appointment(stored, stored.outcome, actor, note=add_note(stored, text, actor, mentions))
+
+
+@atomic_with_retry
+def undo_outcome(
+    *,
+    organization: Organization,
+    actor: Actor,
+    appointment: Appointment,
+    outcome: tuple[UUID, UUID],
+    lead_status: tuple[UUID, UUID],
+) -> Appointment:
+    """Give an appointment its former outcome back, and its lead the former status. No one is notified.
+
+    Both are pairs: the former id, and the one that is to be undone. The lead's stays if it has changed since. Records
+    the events. Raises Conflict if the outcome has changed since. Locks the appointment, then its lead.
+    """
+    stored, undone = get_for_update(organization, appointment.pk), outcome[1]
+    former = Status.objects.of(organization).filter(pk=outcome[0]).first()
+    if stored.outcome_id != undone or former is None:
+        raise Conflict("The outcome has changed since. Nothing was undone")
+    lead = get_lead_for_update(organization=organization, lead_id=stored.lead_id)
+    is_moved = lead_status[0] != lead_status[1] == lead.status_id
+    previous = stored.outcome
+    replace_outcome(stored, former)
+    lead_status_id = lead_status[0] if is_moved else None
+    effects = Effects(OUTCOME_CHANGED)
+    save_appointment(stored, previous, actor, effects=effects, lead_status_id=lead_status_id, notifies=False)
+    return stored
 
 
 # The steps of these services and of the import. They expect the appointment to be locked.

@@ -76,6 +76,16 @@ def finish_next_step(*, organization: Organization, actor: Actor, lead_id: UUID,
     return step
 
 
+@atomic_with_retry
+def remove_next_step(*, organization: Organization, actor: Actor, lead_id: UUID, step_id: UUID) -> None:
+    """Delete an open next step that was set by mistake. Raises as `finish_next_step` does."""
+    lead, step = get_open_step(organization, lead_id, step_id)
+    if is_touch_point(lead, step):
+        lead.next_touch_point_at = lead.next_touch_point_type = None
+    step.delete()
+    follow_steps(lead, actor)
+
+
 def get_open_step(organization: Organization, lead_id: UUID, step_id: UUID) -> tuple[Lead, NextStep]:
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
     step = NextStep.objects.of(organization).filter(pk=step_id, lead=lead).first()

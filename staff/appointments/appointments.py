@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
@@ -31,6 +32,7 @@ from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
 from staff.leads.lists import contact, find_by_lead
 from staff.selections import APPOINTMENT_VIEWS, AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
+from staff.toolkit.actions import row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
@@ -124,6 +126,7 @@ class AppointmentAdmin(RecordAdmin):
 
     # The page, from top to bottom.
     status_button = staticmethod(record.set_outcome)
+    notice_buttons = (record.undo_outcome,)  # in the message that follows an outcome
     links = (record_page.join_link, record_page.follow_up_link)
     main_buttons = {
         record.accept_suggestion: "",
@@ -147,7 +150,7 @@ class AppointmentAdmin(RecordAdmin):
     def record_facts(self, row: Appointment) -> Sequence[Fact]:
         return record_page.facts(row)
 
-    def get_fieldsets(self, request: HttpRequest, obj: Appointment | None = None) -> Fieldsets:
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Fieldsets:
         """Return the fieldsets; those of a new appointment of a lead in the address don't ask who it is."""
         fieldsets = super().get_fieldsets(request, obj)
         has_lead = obj is None and to_uuid(request.GET.get("lead", "")).int
@@ -184,7 +187,7 @@ class AppointmentAdmin(RecordAdmin):
 
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, appointment: Appointment) -> str:
-        return contact(appointment.lead)
+        return contact(appointment.lead, row_url(appointment))
 
     def save_model(
         self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
+from django.utils.html import format_html
 
 from appointments import services
 from appointments.models import Appointment
@@ -27,6 +28,7 @@ from staff.appointments.record_forms import (
     suggested_outcome,
 )
 from staff.appointments.schedule import is_canceled
+from staff.appointments.undoing import UndoForm, undo, undo_button
 from staff.boards.moves import board_url
 from staff.leads.next_steps import home_url, own_membership
 from staff.toolkit.actions import object_action, row_url
@@ -93,8 +95,9 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
         status_id=outcome.pk,
         lead_status_id=lead_status.pk if lead_status else None,
     )
+    step = None
     if next_step_at:
-        services.set_next_step(
+        step = services.set_next_step(
             organization=organization,
             actor=actor,
             lead_id=appointment.lead_id,
@@ -107,7 +110,10 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
         sentences.append(f"The lead's status is {stored.lead.status}.")
     if next_step_at:
         sentences.append(f"Next step: call, {day_and_time(next_step_at)}.")
-    return " ".join([*sentences, notified])
+    url = undo_outcome.button.url(appointment)
+    button = undo_button(request, appointment, stored, url, step)
+    text = " ".join([*sentences, notified])
+    return format_html("{} {}", text, button) if button else text
 
 
 def outcome_button(role: StatusRole, label: str, icon: str, *, asks_next_step: bool = False) -> Any:
@@ -163,6 +169,11 @@ accept_suggestion = object_action(
     state=suggestion_state,
     is_done=has_outcome,
 )(store_outcome)
+
+
+undo_outcome = object_action(
+    "Undo the outcome", name="undo_outcome", icon="undo", question="Undo it?", form=UndoForm, next_url=next_url
+)(undo)
 
 
 @object_action(

@@ -51,6 +51,9 @@ class AppointmentBoard(BoardLayout):
         if status.role == StatusRole.CANCELED and status.is_appointment_default and not is_canceled(row):
             # This page also takes a reason.
             return reverse("admin:appointments_appointment_cancel", args=[row.pk]), ""
+        if status.role == StatusRole.FOLLOW_UP and status.is_appointment_default:
+            # This page asks when.
+            return reverse("admin:appointments_appointment_set_follow_up", args=[row.pk]), ""
         audience = preview(row, replace_outcome, status)
         effects = describe(audience, row) if audience.members or audience.slack else ""
         return "", f"{is_early(row, status)} {effects}".strip()

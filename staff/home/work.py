@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from appointments import conditions
 from appointments.models import Appointment
 from appointments.reports import Period
-from leads.models import Lead, NextStep
+from leads.models import CallResult, Lead, NextStep
 from optins.models import OptIn
 from organizations.permissions import PERMISSIONS, Area, has_role
 from staff.appointments.record_forms import default_of_role
@@ -54,6 +54,7 @@ def work_context(page: FiguresPage) -> dict[str, object]:
         "soon": page.at + timedelta(hours=2),  # until then, an appointment says how long it is until it begins
         "may_book": has_role(page.request, PERMISSIONS[Area.WORK].add, page.organization.pk),
         "booking_url": page.add_url(Appointment),
+        "call_results": CallResult.choices,
     }
 
 
@@ -112,6 +113,7 @@ def opt_in_list(page: FiguresPage, statuses: list[Status]) -> WorkList:
         ("opt_ins", "Opt-ins not called yet", empty),
         rows.select_related("lead__setter__user").order_by("-created_at", "-id"),
         page.list_url(OptIn, stage="not_called", created_at_from=first, **page.mine),
+        has_buttons=True,
     )
 
 
@@ -132,8 +134,14 @@ def work_list(
     ids = list(rows.values_list("pk", flat=True)[: MAX_COUNT + 1])
     first = rows.filter(pk__in=ids[:MAX_ROWS]).prefetch_related(*prefetch)
     links = [(row, row_url(row)) for row in first]
-    model_admin: Any = admin.site.get_model_admin(rows.model)
-    writable = set(model_admin.writable_rows(page.request, first).values_list("pk", flat=True)) if has_buttons else ()
+    # The buttons of an opt-in are about its lead.
+    written = (
+        first
+        if rows.model is not OptIn
+        else Lead.objects.of(page.organization).filter(pk__in=[row.lead_id for row, _ in links])
+    )
+    model_admin: Any = admin.site.get_model_admin(written.model)
+    writable = set(model_admin.writable_rows(page.request, written).values_list("pk", flat=True)) if has_buttons else ()
     text = str(len(ids)) if len(ids) <= MAX_COUNT else f"{MAX_COUNT:,}+"
     kind, title, empty = texts
     return WorkList(kind, title, Figure(text, url, len(ids)), links, empty, buttons, writable)

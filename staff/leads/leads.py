@@ -24,8 +24,9 @@ from staff.boards.layouts import LeadBoard
 from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
 from staff.leads import record
+from staff.leads.calls import call_notice, calls, log_call
 from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
-from staff.leads.lists import contact, find_by_lead, next_step
+from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step
 from staff.leads.next_steps import (
     HandOverField,
     change_next_step,
@@ -149,6 +150,8 @@ class LeadAdmin(RecordAdmin):
     own_rows = staticmethod(conditions.may_be_followed_by)
     entity = CustomField.Entity.LEAD
     form = LeadForm
+    list_display_links = None  # the contact has them: to the lead, and to its phone
+    column_values = calls_of("pk")
     list_display = ("lead_contact", status_column("status", "Status"), "setter", next_step, "changed", "last_source")
     changed = time_column("updated_at", "Last change")
     select_related = ("status", "setter__user", "last_source")
@@ -200,13 +203,14 @@ class LeadAdmin(RecordAdmin):
 
     # The page, from top to bottom.
     status_button = staticmethod(record.set_status)
-    notices = (next_step_notice, erasure_notice)
-    notice_buttons = (finish_next_step, change_next_step)
+    notices = (next_step_notice, erasure_notice, call_notice)
+    notice_buttons = (finish_next_step, change_next_step, log_call)
     links = (booking_link,)
     main_buttons = {record.add_note: "n", set_next_step: "c"}
     more_buttons = (export_json, erase)
     sources = (
         TimelineSource("notes", "Notes", record.notes),
+        TimelineSource("calls", "Calls", calls),
         TimelineSource("statuses", "Status", record.status_changes),
         TimelineSource("steps", "Next steps", steps_set),
         TimelineSource("steps", "Next steps", steps_done),
@@ -262,7 +266,7 @@ class LeadAdmin(RecordAdmin):
 
     @admin.display(description="Lead", ordering="first_name")
     def lead_contact(self, lead: Lead) -> str:
-        return contact(lead)
+        return contact(lead, row_url(lead), describe_calls(lead))
 
     def save_model(self, request: HttpRequest, obj: Lead, form: LeadForm, change: bool) -> None:
         actor = staff_actor(current_user(request))

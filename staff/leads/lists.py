@@ -1,17 +1,20 @@
 """Columns and search of the lists of leads, and of rows that belong to a lead."""
 
+from datetime import UTC
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import JSONObject
 from django.http import HttpRequest
+from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from appointments.models import Appointment
 from foundation.db.timestamps import now
-from leads.models import Lead
+from leads.models import CallResult, Lead, LeadNote
 from leads.search import MAX_FOUND, find_leads, is_any_of
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, is_operator, organization_ids
@@ -19,11 +22,38 @@ from staff.toolkit.actions import AnyPage
 from staff.toolkit.lists import NOTHING, day_and_time, two_lines
 
 
-def contact(lead: Lead) -> SafeString:
+def contact(lead: Lead, url: str = "", calls: str = "") -> SafeString:
+    """Return the lead's name, linked if there is a URL, e-mail and phone, and what is known of calls."""
     name = f"{lead.first_name} {lead.last_name}".strip()
-    below = [(text,) for text in (lead.email if name else "", lead.phone_e164) if text]
+    first = format_html('<a class="list-link" href="{}">{}</a>', url, name or lead.email) if url else name or lead.email
+    phone = phone_link(lead) if url else lead.phone_e164
+    below = [(text,) for text in (lead.email if name else "", phone, calls) if text]
     parts = format_html_join(" ", "<span>{}</span>", below)
-    return two_lines(name or lead.email, format_html('<span class="list-contact">{}</span>', parts))
+    return two_lines(first, format_html('<span class="list-contact">{}</span>', parts))
+
+
+def phone_link(lead: Lead) -> SafeString | str:
+    phone = lead.phone_e164
+    return format_html('<a href="tel:{}" title="Call {}">{}</a>', phone, lead, phone) if phone else ""
+
+
+def calls_of(lead: str) -> dict[str, Subquery]:
+    """Return the annotations `call_count` and `last_call` of rows whose column `lead` is a lead's id."""
+    calls = LeadNote.unscoped.filter(lead=OuterRef(lead), call_result__isnull=False)
+    count = calls.order_by().values("lead").annotate(count=Count("pk")).values("count")
+    last = calls.order_by("-created_at").annotate(summary=JSONObject(result="call_result", at="created_at"))
+    return {"call_count": Subquery(count), "last_call": Subquery(last.values("summary")[:1])}
+
+
+def describe_calls(row: Any) -> str:  # a row with the annotations of `calls_of`
+    """Return the number of calls and the last one, such as "2 calls, last: No answer, today, 10:12", or ""."""
+    if not row.call_count:
+        return ""
+    at = parse_datetime(row.last_call["at"])
+    assert at
+    time = day_and_time(at if at.tzinfo else at.replace(tzinfo=UTC), with_distance=False)
+    result = CallResult(row.last_call["result"]).label
+    return f"{result}, {time}" if row.call_count == 1 else f"{row.call_count} calls, last: {result}, {time}"
 
 
 @admin.display(description="Next step", ordering="next_step_at")

@@ -100,7 +100,7 @@ def status_changes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]
 
 
 def notes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    for note in newest(lead.notes.all(), cursor):
+    for note in newest(lead.notes.filter(call_result=None), cursor):
         yield TimelineEntry(note.created_at, note.pk, "notes", "Note", actor_name=note.actor_name, body=note.note)
 
 

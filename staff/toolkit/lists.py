@@ -132,7 +132,7 @@ def two_lines(first: object, second: object) -> SafeString:
     return format_html('<span class="list-cell"><span>{}</span><small>{}</small></span>', first, second)
 
 
-def day_and_time(time: datetime | None) -> SafeString | str:
+def day_and_time(time: datetime | None, *, with_distance: bool = True) -> SafeString | str:
     """Return a time of the user's zone with its day, and how far it is from now if that is less than two hours."""
     if time is None:
         return NOTHING
@@ -140,7 +140,7 @@ def day_and_time(time: datetime | None) -> SafeString | str:
     days = (local.date() - timezone.localdate(at)).days
     day = DAYS.get(days) or date_format(local, "D j M" if local.year == timezone.localdate(at).year else "D j M Y")
     text = f"{day}, {date_format(local, 'TIME_FORMAT')}"
-    if abs(time - at) >= SOON:
+    if not with_distance or abs(time - at) >= SOON:
         return text
     if abs(time - at) < timedelta(minutes=1):
         return two_lines(text, "now")

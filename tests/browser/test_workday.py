@@ -62,6 +62,30 @@ def test_a_closer_books_a_free_time_of_the_calendar(members: Members, site: Site
     assert (time, str(host)) == (datetime.fromisoformat(address["schedule_time"][0]), address["host"][0])
 
 
+def test_opt_ins_are_called_one_after_the_other(members: Members):
+    """One click logs a call, one leads to the next lead, though the first one has left the list."""
+    with members.page("MANAGER") as page:
+        page.goto("/admin/optins/optin/?stage=not_called")
+        page.locator("#result_list .list-link").first.click()
+        page.get_by_role("button", name="No answer").click()
+        expect(page.get_by_text("logged: no answer")).to_be_visible()
+        expect(page.get_by_role("region", name="Timeline")).to_contain_text("Called: no answer")
+        name = page.locator("#next-row span").inner_text()
+        page.get_by_role("link", name=f"Next: {name}").click()
+        expect(page.locator(".record-head h1")).to_have_text(name)
+
+
+def test_an_outcome_is_undone_from_its_message(members: Members):
+    with members.page("MANAGER") as page:
+        page.goto("/admin/?who=team")
+        row = page.locator(".home-outcomes").first
+        name = row.locator("xpath=..").locator(".home-what > a").inner_text()
+        row.get_by_role("button", name="Lost").click()
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_text("Undone. The outcome is")).to_be_visible()
+        expect(page.locator(".home-row", has=page.locator(".home-outcomes")).first).to_contain_text(name)
+
+
 def test_a_browser_in_another_zone_offers_it_once(members: Members):
     with members.page("VIEWER") as page:
         page.goto(APPOINTMENTS)

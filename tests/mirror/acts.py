@@ -13,7 +13,16 @@ from time_machine import Traveller
 from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, CallAnalysis, EventType, Provider
-from appointments.services import create_note, edit_appointment, import_appointment, refresh_touch_points, reschedule
+from appointments.services import (
+    create_note,
+    edit_appointment,
+    finish_next_step,
+    hand_over,
+    import_appointment,
+    refresh_touch_points,
+    reschedule,
+    set_next_step,
+)
 from foundation.db.timestamps import now
 from leads.merging import CHOICES, merge_leads, undo_merge
 from leads.models import CustomField, Lead, LeadMerge
@@ -504,6 +513,18 @@ class Acts:
     def add_lead_note_by_service(self) -> None:
         add_note(**self.common(), lead=self.row(Lead), text=self.word(), id=uuid7())
 
+    def plan_next_steps(self) -> None:
+        lead, due = self.row(Lead), timedelta(hours=self.random.randint(-5, 50))
+        common = {**self.common(), "lead_id": lead.pk}
+        set_next_step(**common, at=now() + due, type="CALL", note=self.word(), owner=self.member())
+        if self.chance(60):
+            step = self.random.choice(list(lead.next_steps.filter(done_at=None).order_by("pk")))
+            finish_next_step(**common, step_id=step.pk)
+
+    def hand_over_work(self) -> None:
+        to = {kind: self.member() for kind in ("leads", "next_steps", "calls")}
+        hand_over(**self.common(), member=self.member(), to=to)
+
     def merge_leads(self) -> None:
         """Merge two leads, and sometimes undo it at once."""
         ids = list(Lead.objects.of(self.organization).order_by("pk").values_list("pk", flat=True))
@@ -558,6 +579,8 @@ WEIGHTS = {
     "create_note_by_service": 3,
     "edit_lead_by_service": 4,
     "refresh_touch_points": 3,
+    "plan_next_steps": 3,
+    "hand_over_work": 1,
     "merge_leads": 2,
     "add_lead_note_by_service": 1,
 }

@@ -1,0 +1,71 @@
+"""Logging a call with one click: on the lead's page, in the list of opt-ins, and on Home."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold import widgets
+
+from leads import services
+from leads.models import CallResult, Lead
+from organizations.actors import staff_actor
+from organizations.permissions import current_user
+from staff.leads.next_steps import home_url, set_next_step
+from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.record import RecordAdmin
+from staff.toolkit.timeline import Cursor, TimelineEntry, newest
+
+
+class CallForm(ConfirmationForm):
+    result = forms.ChoiceField(
+        choices=CallResult.choices, label="How did it go?", widget=widgets.UnfoldAdminSelectWidget
+    )
+    note = forms.CharField(
+        required=False, max_length=1_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 3})
+    )
+
+
+def next_url(request: HttpRequest, lead: Lead) -> str:
+    """Return Home or the list of opt-ins if the button was there, else the lead's page."""
+    came_from, opt_ins = urlsplit(request.headers.get("referer", "")), reverse("admin:optins_optin_changelist")
+    list_url = f"{opt_ins}?{came_from.query}" if came_from.path == opt_ins else ""
+    return home_url(request) or list_url or row_url(lead)
+
+
+@object_action(
+    "Log a call",
+    icon="call",
+    question="The note is optional. Everyone who can see the lead sees it.",
+    form=CallForm,
+    next_url=next_url,
+)
+def log_call(page: RecordAdmin, request: HttpRequest, lead: Lead, form: CallForm) -> str:
+    actor = staff_actor(current_user(request))
+    number = services.log_call(organization=lead.organization, actor=actor, lead_id=lead.pk, **form.cleaned_data)
+    result, url = CallResult(form.cleaned_data["result"]).label, set_next_step.button.url(lead)
+    link = format_html('<a href="{}" class="underline">Next step …</a>', url)
+    return format_html("Call {} logged: {}. {}", number, result.lower(), link)
+
+
+def call_buttons(lead: Lead) -> SafeString:
+    """Return a button for each result, for any form with a token."""
+    return render_to_string("staff/call_buttons.html", {"lead": lead, "call_results": CallResult.choices})
+
+
+def call_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> SafeString | str:
+    if lead.is_erased or not page.has_change_permission(request, lead):
+        return ""
+    return render_to_string("staff/log_call.html", {"buttons": call_buttons(lead)}, request)
+
+
+def calls(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    for call in newest(lead.notes.filter(call_result__isnull=False), cursor):
+        label: Any = CallResult(call.call_result or "").label
+        body = call.note.removeprefix(label).removeprefix(": ")
+        yield TimelineEntry(call.created_at, call.pk, "calls", f"Called: {label.lower()}", call.actor_name, body=body)
