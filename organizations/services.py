@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from hashlib import sha256
+from secrets import token_urlsafe
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -13,7 +15,15 @@ from organizations.actors import Actor, staff_actor
 from organizations.defaults import both_scopes
 from organizations.events import key_revoked, key_rotated, recorded_as_member
 from organizations.keys import new_key
-from organizations.models import ApiKey, MemberRole, Membership, Organization, SecurityEventKind, User
+from organizations.models import (
+    IS_ACTIVE_MEMBER,
+    ApiKey,
+    MemberRole,
+    Membership,
+    Organization,
+    SecurityEventKind,
+    User,
+)
 from organizations.security_log import record_security_event
 from organizations.working_hours import Hours
 
@@ -191,6 +201,32 @@ def set_working_hours(
     member.working_hours, member.days_off, member.buffer_minutes = hours, days_off, buffer_minutes
     member.save(update_fields=["working_hours", "days_off", "buffer_minutes"])
     return member
+
+
+@transaction.atomic
+def issue_calendar_secret(*, member: Membership) -> str:
+    """Return a new secret for the member's iCalendar address, in place of the former one. It isn't stored."""
+    secret = token_urlsafe(32)
+    set_calendar_secret(member, sha256(secret.encode()).hexdigest(), SecurityEventKind.CALENDAR_ADDRESS_ISSUED)
+    return secret
+
+
+@transaction.atomic
+def revoke_calendar_secret(*, member: Membership) -> None:
+    set_calendar_secret(member, None, SecurityEventKind.CALENDAR_ADDRESS_REVOKED)
+
+
+def set_calendar_secret(member: Membership, hash: str | None, kind: SecurityEventKind) -> None:
+    member.calendar_secret_hash = hash
+    member.save(update_fields=["calendar_secret_hash"])
+    record_security_event(kind, user=member.user, organization=member.organization)
+
+
+def find_by_calendar_secret(*, organization_id: UUID, secret: str) -> Membership | None:
+    """Return the active member whose secret it is, or None."""
+    members = Membership.objects.of(organization_id).filter(IS_ACTIVE_MEMBER, organization__is_active=True)
+    hash = sha256(secret.encode()).hexdigest()
+    return members.filter(calendar_secret_hash=hash).select_related("organization", "user").first()
 
 
 @transaction.atomic

@@ -41,6 +41,8 @@ class Membership(TenantModel):
     working_hours = models.JSONField(null=True, blank=True)
     days_off = models.JSONField(null=True, blank=True)
     buffer_minutes = models.PositiveSmallIntegerField("pause between calls", default=0, db_default=0)
+    # Of the secret in the member's iCalendar address; null without one. It has 256 random bits, so SHA-256 suffices.
+    calendar_secret_hash = models.CharField(max_length=64, null=True, editable=False)
     # When a value that the API shows of the member last changed, also one of the user.
     updated_at = MillisecondDateTimeField(default=now, db_default=Now(), editable=False)
 

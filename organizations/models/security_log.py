@@ -42,6 +42,8 @@ class SecurityEventKind(models.TextChoices):
     KEY_ROTATED = "key_rotated", "API key rotated"
     KEY_REVOKED = "key_revoked", "API key revoked"
     EXPORTED = "exported", "Rows exported"
+    CALENDAR_ADDRESS_ISSUED = "calendar_address_issued", "Calendar address created"
+    CALENDAR_ADDRESS_REVOKED = "calendar_address_revoked", "Calendar address revoked"
 
 
 class SecurityEvent(models.Model):

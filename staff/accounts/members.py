@@ -13,16 +13,24 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from accounts.pages import secret_page
 from accounts.time_zone import describe_zone
+from appointments.calendar_feed import calendar_address
 from organizations.actors import staff_actor
 from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
-from organizations.services import change_member, leave_organization, set_working_hours
+from organizations.services import (
+    change_member,
+    issue_calendar_secret,
+    leave_organization,
+    revoke_calendar_secret,
+    set_working_hours,
+)
 from organizations.working_hours import format_week
 from staff.accounts.handing_over import hand_over_link, hand_over_work, work_links
 from staff.accounts.working_hours import BUFFERS, DaysOffField, WeekField
 from staff.connections.notifications import email_notifications
-from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.actions import ConfirmationForm, object_action, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
@@ -92,7 +100,7 @@ class MembershipAdmin(TenantAdmin):
     search_help_text = "Name or e-mail"
     ordering = ("user__first_name", "user__last_name", "id")
     lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
-    actions_detail = ("hand_over", "leave", "email_notifications")
+    actions_detail = ("hand_over", "leave", "email_notifications", "calendar_address", "revoke_calendar_address")
     hand_over = hand_over_work
     email_notifications = email_notifications
     can_add = False
@@ -181,6 +189,36 @@ class MembershipAdmin(TenantAdmin):
             )
         if "is_active" in form.changed_data and (work := hand_over_link(obj)):
             messages.warning(request, format_html("{} no longer has access. Open work: {}", obj, work))
+
+    @object_action(
+        "Calendar address",
+        icon="event",
+        question="Create an address that Google Calendar, Outlook and others can subscribe to? It shows your own calls "
+        "with names and contact data to whoever has it. A former address stops working.",
+        permission="own",
+        is_possible=attrgetter("is_active"),
+        state=lambda member: member.calendar_secret_hash,
+        answer=lambda request, member, secret: secret_page(
+            request,
+            member,
+            row_url(member),
+            title="Calendar address",
+            explanation="Add it to your calendar as a calendar from the internet (“From URL”). It is shown only once.",
+            secret=calendar_address(member, secret),
+        ),
+    )
+    def calendar_address(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> str:
+        return issue_calendar_secret(member=member)
+
+    @object_action(
+        "Revoke the calendar address",
+        icon="event_busy",
+        question="Calendars that subscribe to it get no more calls.",
+        danger=True,
+        is_possible=attrgetter("calendar_secret_hash"),
+    )
+    def revoke_calendar_address(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> None:
+        revoke_calendar_secret(member=member)
 
     @object_action(
         "Leave the organization",

@@ -1,0 +1,81 @@
+"""The iCalendar address of a member, which calendars subscribe to: their own calls, read-only (RFC 5545).
+
+The address has a secret, of which only the hash is stored. It works while the member and the organization are active.
+"""
+
+from datetime import timedelta
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import conditional_page, require_safe
+from icalendar import Calendar, Event
+
+from appointments.models import Appointment
+from foundation.db.timestamps import now
+from organizations.isolation import bypass_rls
+from organizations.isolation.row_level_security import tenant_scope
+from organizations.models import Membership
+from organizations.services import find_by_calendar_secret
+from statuses.models import StatusRole
+
+PAST, FUTURE = timedelta(days=30), timedelta(days=365)
+MAX_CALLS = 1_000
+
+
+def calendar_address(member: Membership, secret: str) -> str:
+    return f"{settings.BASE_URL}{reverse('calendar_feed', args=[member.organization_id, secret])}"
+
+
+@require_safe
+@conditional_page
+@cache_control(private=True, max_age=300)
+def show_calendar(request: HttpRequest, organization_id: UUID, secret: str) -> HttpResponse:
+    """Return the calls of the member whose secret it is; 404 for any other. Unchanged calls are a 304."""
+    # No session says whose request this is, but the address does: it sees that organization's rows only.
+    with bypass_rls(tenant_scope(organization_id)):
+        member = find_by_calendar_secret(organization_id=organization_id, secret=secret)
+        calendar = build_calendar(member) if member else None
+    if calendar is None:
+        return HttpResponse("This calendar address is not valid.\n", status=404, content_type="text/plain")
+    headers = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
+    return HttpResponse(calendar, content_type="text/calendar; charset=utf-8", headers=headers)
+
+
+def build_calendar(member: Membership) -> bytes:
+    at = now()
+    rows = (
+        Appointment.objects.of(member.organization)
+        .filter(host=member, schedule_time__gt=at - PAST, schedule_time__lt=at + FUTURE)
+        .exclude(outcome__role=StatusRole.CANCELED)
+        .select_related("lead", "event_type")
+        .order_by("schedule_time", "id")
+    )
+    calendar = Calendar()
+    calendar.add("prodid", "-//Pipeline Backend//EN")
+    calendar.add("version", "2.0")
+    calendar.add("x-wr-calname", f"{member.organization}: {member}")
+    calendar.add("refresh-interval;value=duration", "PT15M")
+    for row in rows[:MAX_CALLS]:
+        calendar.add_component(build_event(row))
+    return calendar.to_ical()
+
+
+def build_event(row: Appointment) -> Event:
+    link = f"{settings.BASE_URL}{reverse('admin:appointments_appointment_change', args=[row.pk])}"
+    facts = {"E-mail": row.lead.email, "Phone": row.lead.phone_e164, "Meeting": row.meeting_url, "Appointment": link}
+    return Event.new(
+        # As in invitations, so that calendars know both for the same call.
+        uid=f"{row.pk}@{urlsplit(settings.BASE_URL).hostname}",
+        sequence=row.invitation_sequence,
+        stamp=row.updated_at,
+        start=row.schedule_time,
+        end=row.ends_at,
+        summary=f"{row.event_type or 'Appointment'} with {row.lead}",
+        description="\n".join(f"{name}: {value}" for name, value in facts.items() if value),
+        location=row.meeting_url or None,
+        url=row.meeting_url or None,
+    )

@@ -1,0 +1,102 @@
+"""The secret iCalendar address of a member: their own calls, read-only, until it is revoked."""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+import time_machine
+from django.test import Client
+from icalendar import Calendar
+
+from organizations.models import Membership, Organization, SecurityEvent
+from organizations.services import issue_calendar_secret
+from tests.factories import deactivate
+from tests.staff.home_data import NOW, Week, create_week
+from tests.staff.pages import admin_url, logged_in_client
+
+
+@pytest.fixture
+def week(organization: Organization, other_organization: Organization) -> Iterator[Week]:
+    with time_machine.travel(NOW, tick=False):
+        create_week(other_organization)
+        yield create_week(organization)
+
+
+def new_address(member: Membership) -> str:
+    """Let the member create their address on their page, and return its path."""
+    response = logged_in_client(member).post(admin_url(Membership, "calendar_address", member.pk), {"state": "None"})
+    assert response.status_code == 200, response.status_code
+    assert "no-store" in response.headers["Cache-Control"]
+    return urlsplit(response.context["secret"]).path
+
+
+def calls(path: str) -> list[str]:
+    """Return the summaries of the calendar, as a stranger gets it."""
+    response = Client().get(path)
+    assert (response.status_code, response.headers["Content-Type"]) == (200, "text/calendar; charset=utf-8")
+    return [str(event["summary"]) for event in Calendar.from_ical(response.content).walk("VEVENT")]
+
+
+def test_an_address_has_the_members_own_calls_but_not_canceled_ones(week: Week):
+    path = new_address(week.hana)
+
+    summaries = calls(path)
+
+    hosted = {name for name, row in week.appointments.items() if row.host == week.hana}
+    assert "Canceled" in hosted
+    assert [text.rpartition(" ")[2] for text in summaries if text.endswith(("Today", "Tomorrow"))] == [
+        "Today",
+        "Tomorrow",
+    ]
+    assert len(summaries) == len(hosted - {"Canceled"})
+
+
+def test_calendars_are_told_that_nothing_has_changed(week: Week):
+    path = new_address(week.hana)
+    first = Client().get(path)
+
+    second = Client().get(path, headers={"if-none-match": first.headers["ETag"]})
+
+    assert (second.status_code, second.content) == (304, b"")
+    assert first.headers["Cache-Control"] == "private, max-age=300"
+
+
+def test_a_new_address_replaces_the_former_and_a_revoked_one_is_unknown(week: Week):
+    former = new_address(week.hana)
+    present = calendar_path(week.hana)
+    replaced = [Client().get(path).status_code for path in (former, present)]
+    week.hana.refresh_from_db()
+
+    logged_in_client(week.mia).post(admin_url(Membership, "revoke_calendar_address", week.hana.pk))
+
+    events = SecurityEvent.objects.filter(user=week.hana.user).order_by("created_at", "id")
+    assert replaced == [404, 200]
+    assert Client().get(present).status_code == 404
+    assert [event.kind for event in events if "calendar" in event.kind] == [
+        "calendar_address_issued",
+        "calendar_address_issued",
+        "calendar_address_revoked",
+    ]
+
+
+def calendar_path(member: Membership) -> str:
+    return f"/calendar/{member.organization_id}/{issue_calendar_secret(member=member)}.ics"
+
+
+def test_only_the_members_own_organization_answers_and_only_while_they_are_active(
+    week: Week, other_organization: Organization
+):
+    path = calendar_path(week.hana)
+    elsewhere = Client().get(path.replace(str(week.organization.pk), str(other_organization.pk)))
+    deactivate(week.hana)
+
+    assert elsewhere.status_code == 404
+    assert Client().get(path).status_code == 404
+    assert Client().post(path).status_code == 405
+
+
+def test_nobody_else_creates_a_members_address(week: Week):
+    response = logged_in_client(week.mia).post(admin_url(Membership, "calendar_address", week.hana.pk))
+
+    week.hana.refresh_from_db()
+    assert (response.status_code, week.hana.calendar_secret_hash) == (403, None)
