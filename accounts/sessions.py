@@ -81,7 +81,10 @@ class SessionStore(db.SessionStore):
 
 
 def note_usage(request: HttpRequest) -> None:
-    """Write the time, address and browser into the session, unless that was done less than five minutes ago."""
+    """Write the time, address and browser into the session, unless that was done less than five minutes ago.
+
+    The time is written into the person's row, too, where owners see it after the session has ended.
+    """
     previous: Mapping[str, str] = request.session.get(USAGE_KEY, {})
     at = timezone.now()
     used_at = parse_time(previous.get("used_at"))
@@ -93,6 +96,7 @@ def note_usage(request: HttpRequest) -> None:
         "address": client_address(request.META)[:64],
         "user_agent": shorten_user_agent(request.headers.get("User-Agent", "")),
     }
+    User.objects.filter(pk=request.session[SESSION_KEY]).update(last_seen_at=at)
 
 
 def parse_time(text: str | None) -> datetime | None:

@@ -69,6 +69,8 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(default=False, editable=False)
     is_active = models.BooleanField(default=True)
     date_joined = MillisecondDateTimeField(default=now, editable=False)
+    # The last request of one of the person's sessions, at most five minutes late.
+    last_seen_at = MillisecondDateTimeField(null=True, editable=False)
     two_factor_enabled_at = MillisecondDateTimeField("two-factor sign-in since", null=True, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()

@@ -32,6 +32,7 @@ from staff.accounts.working_hours import BUFFERS, DaysOffField, WeekField
 from staff.connections.notifications import email_notifications
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
 from staff.toolkit.base import Fieldsets
+from staff.toolkit.lists import day_and_time
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
@@ -93,7 +94,7 @@ class MembershipAdmin(TenantAdmin):
     empty_text = "Invite your team under Invitations."
     area = Area.TEAM
     form = MemberForm
-    list_display = ("name", "email", "role", "is_active", "wants_mail", "created_at")
+    list_display = ("name", "email", "role", "is_active", "two_factor", "last_seen", "wants_mail", "created_at")
     select_related = ("user",)
     list_filter = ("role", "is_active")
     search_fields = ("user__email", "user__first_name", "user__last_name")
@@ -155,6 +156,15 @@ class MembershipAdmin(TenantAdmin):
     @admin.display(description="E-mail", ordering="user__email")
     def email(self, member: Membership) -> str:
         return member.user.email
+
+    @admin.display(description="Two-factor sign-in", boolean=True)
+    def two_factor(self, member: Membership) -> bool:
+        return member.user.two_factor_enabled_at is not None
+
+    @admin.display(description="Last here", ordering="user__last_seen_at")
+    def last_seen(self, member: Membership) -> SafeString | str:
+        times = filter(None, (member.user.last_seen_at, member.user.last_login))
+        return day_and_time(max(times, default=None))
 
     @admin.display(description="Open work")
     def open_work(self, member: Membership) -> SafeString | str:

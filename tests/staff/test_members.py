@@ -18,6 +18,7 @@ from notifications.mail import render
 from notifications.models import Notification
 from organizations.actors import staff_actor
 from organizations.models import Invitation, MemberRole, Membership, Organization, User
+from staff.toolkit.lists import day_and_time
 from tests.accounts import (
     accept,
     deliver_mail,
@@ -322,6 +323,25 @@ def test_members_and_their_managers_set_working_hours(owner: Client, closer: Cli
         "“2026-01-02 to x” is no day. Enter a date such as 25.11.2026 or 2026-11-25.",
     ]
     assert (host.working_hours, host.days_off, host.buffer_minutes) == (None, None, 0)
+
+
+def test_owners_see_who_has_two_factor_and_who_was_last_here_when(
+    owner: Client, closer: Client, host: Membership, other_organization: Organization
+):
+    User.objects.filter(pk=host.user_id).update(two_factor_enabled_at=now(), last_login=None)
+    client = logged_in_client(User.objects.get(pk=host.user_id).memberships.get())
+    before = now()
+    client.get("/admin/")
+
+    page = owner.get(admin_url(Membership, "changelist")).context["cl"]
+
+    host.user.refresh_from_db()
+    rows = {row.pk: row for row in page.result_list}
+    columns = page.model_admin
+    assert before <= host.user.last_seen_at <= now()
+    assert {str(row.organization) for row in rows.values()} == {"Acme"}
+    assert [columns.two_factor(rows[member.pk]) for member in (host, owner_of(host.organization))] == [True, False]
+    assert columns.last_seen(rows[host.pk]) == day_and_time(host.user.last_seen_at)
 
 
 def test_nobody_else_sends_emails_again_to_a_member_who_has_stopped_them(
