@@ -30,6 +30,7 @@ from statuses.models import PAID_ROLES, StatusRole
 BOOKED_ROLES = [StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED]
 NOT_SHOWN_ROLES = [StatusRole.CANCELED, StatusRole.NO_SHOW]
 LONGEST = timedelta(days=1)  # the limit of a call's duration
+LATE = timedelta(hours=1)  # a call that is entered later than this after its beginning is history
 FEW = 1_000  # rows that are faster found by their ids
 
 ENDS_AT = ExpressionWrapper(
@@ -49,6 +50,7 @@ class Result(TextChoices):
     CANCELED = "canceled", "Canceled"
     WON = "won", "Won"
     LOST = "lost", "Lost"
+    BOOKED = "booked", "Booked, not entered afterwards"
 
 
 class Stage(TextChoices):
@@ -74,6 +76,8 @@ def has_result(result: str, at: datetime) -> Q:
         Result.CANCELED: Q(outcome__role=StatusRole.CANCELED),
         Result.WON: Q(schedule_time__lte=at, outcome__role__in=PAID_ROLES),
         Result.LOST: Q(schedule_time__lte=at, outcome__role=StatusRole.LOST),
+        # History that is imported was not booked on the day of the import.
+        Result.BOOKED: Q(created_at__lt=Coalesce("booked_for", "schedule_time") + Value(LATE)),
     }[Result(result)]
 
 

@@ -163,9 +163,10 @@ def appointment_numbers(
 
     Steps are named by their first day. Those without any are left out, and all but the largest groups.
     """
-    results = [result for result in Result if result != Result.EXPECTED]
+    results = [result for result in Result if result not in (Result.EXPECTED, Result.BOOKED)]
+    booked = {"booked": Count("pk", filter=has_result(Result.BOOKED, at))}
     counts = {str(name): Count("pk", filter=has_result(name, at)) for name in results}
-    counts_by_time = {"schedule_time": {"appointments": Count("*"), **counts}, "created_at": {"booked": Count("*")}}
+    counts_by_time = {"schedule_time": {"appointments": Count("*"), **counts}, "created_at": booked}
     by_step: defaultdict[date, dict[str, Any]] = defaultdict(dict)
     by_key: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
     steps = period.steps

@@ -62,7 +62,7 @@ class Column(NamedTuple):
         return Figure(text, url, rows, value, self.is_rate)
 
 
-BOOKED = Column("Booked", "booked", time="created_at")
+BOOKED = Column("Booked", "booked", {"result": Result.BOOKED.value}, time="created_at")
 SHOW_RATE = Column("Show rate", "show_rate", {"result": Result.EXPECTED.value}, rows="expected", is_rate=True)
 CLOSE_RATE = Column("Close rate", "close_rate", {"result": Result.SHOWN.value}, rows="shown", is_rate=True)
 CANCELED = Column("Canceled", "canceled", {"result": Result.CANCELED.value})

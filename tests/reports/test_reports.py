@@ -97,6 +97,14 @@ def test_a_report_causes_no_warning_of_the_database(hana: Client):
     assert warnings == []
 
 
+def test_calls_that_are_entered_when_they_are_over_do_not_count_as_booked(week: Week, hana: Client):
+    week.book("History", NOW, at(17, 9), week.mia, "LOST")
+
+    cells = table(hana.get(REPORTS, WEEK))["Mia"].split(" | ")
+
+    assert cells[1:3] == ["3 (+2)", "4 (+3)"]  # booked and shown, of which it is one
+
+
 def test_a_group_with_nothing_but_the_period_before(hana: Client):
     rows = table(hana.get(REPORTS, {"from": "2026-11-12", "to": "2026-11-12"}))
 
