@@ -21,6 +21,7 @@ from statuses.models import Board
 
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
 LEAD_EMAIL = ("email", "e mail", "invitee email", "lead", *EMAIL)
+OUTCOME = ("status", "appointment status", "result")
 EVENT_TYPE = ("event type name", "appointment type", "meeting type")
 NEEDED = {"lead_email": "Lead e-mail", "schedule_time": "Time", "event_type": "Event type"}
 
@@ -38,7 +39,7 @@ class AppointmentImporter(Importer):
         self.event_types_by_key = {fold_name(row.name): row for row in self.event_types.values()}
 
     def columns(self) -> list[Column]:
-        country = self.organization.default_country
+        country, members = self.reading.country, self.member_targets
         return [
             Column(
                 "external_reference",
@@ -70,10 +71,11 @@ class AppointmentImporter(Importer):
                 "Host",
                 self.find_member,
                 ("host e-mail", "host email", "closer email", "organizer email", "closer", "organizer"),
+                targets=members,
             ),
-            Column("setter", "Setter", self.find_member, ("setter e-mail", "setter email")),
-            Column("triager", "Triager", self.find_member, ("triager e-mail", "triager email")),
-            Column("outcome", "Outcome", self.find_status, ("status", "appointment status", "result")),
+            Column("setter", "Setter", self.find_member, ("setter e-mail", "setter email"), targets=members),
+            Column("triager", "Triager", self.find_member, ("triager e-mail", "triager email"), targets=members),
+            Column("outcome", "Outcome", self.find_status, OUTCOME, targets=self.status_targets),
             Column("meeting_url", "Meeting URL", parse_url, ("meeting link", "join url", "location", "zoom link")),
             Column("recording_url", "Recording URL", parse_url, ("recording", "recording link")),
             Column("note", "Note", parse_text, ("notes", "latest note", "comment", "comments")),

@@ -1,11 +1,13 @@
 """The pages of imports: the list, the upload, and one page for all further steps of an import."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from tempfile import TemporaryFile
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+import phonenumbers
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
@@ -21,12 +23,13 @@ from django.urls import URLPattern, path, reverse
 from django.utils.formats import number_format
 from django.utils.text import get_valid_filename
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminFileFieldWidget
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError, ValidationFailed
+from leads.imports.choices import choose_values, unknown_values
 from leads.imports.files import MAX_ROWS
 from leads.imports.importers import IMPORTERS
-from leads.imports.models import Import, ImportKind, ImportState, Verdict
+from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
 from leads.imports.services import (
     PARTIAL,
     add_import,
@@ -37,6 +40,7 @@ from leads.imports.services import (
     is_waiting,
     start_import,
 )
+from leads.imports.values import Reading
 from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.toolkit.actions import AnyPage, page_context, row_url
@@ -46,6 +50,7 @@ from staff.toolkit.views import Link, ListButton
 from staff.toolkit.xlsx import write_xlsx
 
 MEGABYTE = 1024 * 1024
+VALUE_FIELD = re.compile(r"value-(\d{1,3})-([0-9a-f]{32})")  # of the form with unknown values
 EXAMPLES = 3  # rows of the file beside each column
 ROWS_PER_PAGE = 50
 SHOW_PARTIAL = "PARTIAL"  # in addresses: the rows without some cells
@@ -66,6 +71,11 @@ STATE_COLORS = {
 }
 
 
+def country_choices() -> list[tuple[str, str]]:
+    codes = sorted(phonenumbers.SUPPORTED_REGIONS)
+    return [(code, f"{code} (+{phonenumbers.country_code_for_region(code)})") for code in codes]
+
+
 class ImportForm(TenantForm):
     upload = forms.FileField(
         label="File",
@@ -80,6 +90,39 @@ class ImportForm(TenantForm):
         if upload.size > settings.IMPORT_LIMIT:
             raise forms.ValidationError(f"The file is larger than {settings.IMPORT_LIMIT // MEGABYTE} MB. Split it.")
         return upload
+
+
+class ReadingForm(forms.ModelForm):
+    """How the file writes times, numbers and phones."""
+
+    country = forms.ChoiceField(
+        label="Phone numbers without + are from",
+        required=False,
+        choices=country_choices,
+        widget=UnfoldAdminSelectWidget,
+    )
+    numbers = forms.ChoiceField(
+        label="Numbers are written as",
+        required=False,
+        choices=[("", "1234.56, without separators"), *NumberFormat.choices],
+        widget=UnfoldAdminSelectWidget,
+    )
+    dates = forms.ChoiceField(
+        label="Dates such as 5/6/2027 are",
+        required=False,
+        choices=[("", "not known: leave them out"), *DateOrder.choices],
+        widget=UnfoldAdminSelectWidget,
+    )
+    time_of_day = forms.TimeField(
+        label="Time for dates without one",
+        required=False,
+        widget=forms.TimeInput(attrs={"type": "time", "class": "import-time"}, format="%H:%M"),
+        help_text="Without it, they are left out, and appointments refused.",
+    )
+
+    class Meta:
+        model = Import
+        fields = ("country", "numbers", "dates", "time_of_day")
 
 
 @admin.register(Import)
@@ -164,9 +207,16 @@ class ImportAdmin(TenantAdmin):
         """Do what the button says. Raises DomainError."""
         step = request.POST.get("step")
         if step == "columns":
-            sends_invitations = "invitations" in request.POST
-            choose_columns(file_import=row, mapping=sent_columns(request, row), sends_invitations=sends_invitations)
+            choose_columns(
+                file_import=row,
+                mapping=sent_columns(request, row),
+                sends_invitations="invitations" in request.POST,
+                reading=sent_reading(request),
+            )
             self.log_change(request, row, "Columns chosen.")
+        elif step == "values":
+            choose_values(file_import=row, values=sent_values(request, row))
+            self.log_change(request, row, "Values chosen.")
         elif step == "start":
             start_import(file_import=row)
             self.log_change(request, row, "Import started.")
@@ -195,7 +245,12 @@ class ImportAdmin(TenantAdmin):
             "add_url": reverse("admin:leads_import_add"),
         }
         if is_mapping:
-            return context | {"columns": self.column_choices(request, row)}
+            initial = {"country": row.country or row.organization.default_country}
+            data = request.POST if request.method == "POST" else None
+            form = ReadingForm(data, instance=row, initial=initial)
+            return context | {"columns": self.column_choices(request, row), "reading": form}
+        if row.state == ImportState.CHECKED:
+            context["unknown_columns"] = unknown_values(row)
         return context if row.is_working else context | self.report(request, row)
 
     def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
@@ -274,6 +329,23 @@ class ImportButton(ListButton):
 def sent_columns(request: HttpRequest, row: Import) -> list[str]:
     """Return the field that the form has for each column of the file, or "" for one that is left out."""
     return [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
+
+
+def sent_reading(request: HttpRequest) -> Reading:
+    """Raise ValidationFailed for values that the form doesn't offer."""
+    form = ReadingForm(request.POST)
+    if not form.is_valid():
+        raise ValidationFailed({name: list(map(str, problems)) for name, problems in form.errors.items()})
+    return Reading(**form.cleaned_data)
+
+
+def sent_values(request: HttpRequest, row: Import) -> dict[tuple[str, str], str]:
+    """Return what the form has for the values of columns, by the column's field and the value's key."""
+    return {
+        (row.mapping[index], match[2]): str(target)
+        for name, target in request.POST.items()
+        if (match := VALUE_FIELD.fullmatch(name)) and (index := int(match[1])) < len(row.mapping)
+    }
 
 
 def rows_to_correct(row: Import) -> Iterator[list[Cell]]:

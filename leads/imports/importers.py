@@ -1,9 +1,10 @@
 """The base class of importers: columns, how they are guessed, and plans for rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from hashlib import blake2b
 from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -14,7 +15,7 @@ from foundation.db.timestamps import get_zone, zone_names
 from leads.custom_values import TOO_LONG, are_too_long
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.terms import find_words, fold
-from leads.imports.values import MAX_NAME, BadCell, clean, limited, parse_custom_value, parse_time, shorten
+from leads.imports.values import MAX_NAME, BadCell, Reading, clean, limited, parse_custom_value, parse_time, shorten
 from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
@@ -24,6 +25,7 @@ from statuses.models import Board, Status
 MAX_DETAILS = 2000
 # Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
+LEAVE_OUT = "-"  # chosen instead of a target
 # The cell beyond the header of a row whose cells are not stored.
 TOO_MANY_WORDS = "The row has too many words"
 
@@ -43,6 +45,7 @@ class Column:
     synonyms: tuple[str, ...] = ()  # if several columns of the file mean the field, the first of these is chosen
     is_required: bool = False
     is_essential: bool = False
+    targets: Mapping[str, Any] = field(default_factory=dict)  # what people can choose for unknown cells, by id
 
 
 @dataclass(frozen=True)
@@ -124,13 +127,37 @@ class Importer:
         self.statuses_by_name = group_by(self.statuses, lambda status: status.name.casefold())
         self.members_by_email = group_by(self.members, lambda member: email_key(member.user.email))
         self.members_by_name = group_by(self.members, lambda member: str(member).casefold())
+        self.status_targets = {str(status.pk): status for status in self.statuses if status.is_active}
+        self.member_targets = {str(member.pk): member for member in self.members}
+        is_workbook = file_import.format == "xlsx"
+        self.reading = Reading(
+            file_import.country or organization.default_country,
+            file_import.numbers,
+            file_import.dates,
+            file_import.time_of_day,
+            is_workbook,
+        )
         self.custom_fields: list[CustomField] = list(CustomField.objects.of(organization).filter(entity=self.entity))
         by_name = {column.name: column for column in self.columns()}
         self.mapped = [
-            (index, column, column.read or partial(parse_time, zone=zone_of(file_import.header[index]) or self.zone))
+            (index, column, self.reader(column, file_import.header[index]))
             for index, name in enumerate(file_import.mapping)
             if (column := by_name.get(name))
         ]
+
+    def reader(self, column: Column, header: str) -> Callable[[str], Any]:
+        read = column.read or partial(parse_time, zone=zone_of(header) or self.zone, reading=self.reading)
+        chosen: dict[str, str] = self.file_import.values.get(column.name, {})
+        if not chosen:
+            return read
+
+        def read_chosen(text: str) -> Any:  # noqa: ANN401  # whatever the column's values are
+            target = chosen.get(value_key(self.organization, text), "")
+            if target == LEAVE_OUT:
+                return None
+            return column.targets[target] if target in column.targets else read(text)
+
+        return read_chosen
 
     def columns(self) -> list[Column]:
         raise NotImplementedError
@@ -151,8 +178,14 @@ class Importer:
             Column(
                 custom_name(custom),
                 custom.label,
-                partial(parse_custom_value, field=custom, options={text.casefold(): text for text in custom.options}),
+                partial(
+                    parse_custom_value,
+                    field=custom,
+                    options={text.casefold(): text for text in custom.options},
+                    reading=self.reading,
+                ),
                 (custom.key, f"custom {custom.label}", f"custom {custom.key}"),
+                targets={text: text for text in custom.options} if custom.type == CustomField.Type.SELECT else {},
             )
             for custom in self.custom_fields
         ]
@@ -198,7 +231,9 @@ class Importer:
                     plan.refuse(f"{column.label}: is missing")
                 continue
             try:
-                plan.values[column.name] = read(clean(cell))
+                value = read(clean(cell))
+                if value is not None:
+                    plan.values[column.name] = value
             except ValueError as error:
                 is_needed = column.is_required or column.is_essential
                 (plan.problems if is_needed else plan.bad_cells).append(Problem.of_cell(column.label, error))
@@ -226,6 +261,12 @@ class Importer:
             plan.change(custom.label, stored.get(id), values[id], custom_values=stored | values)
         if are_too_long(stored | values, stored):
             plan.refuse(f"The custom fields {TOO_LONG}")
+
+
+def value_key(organization: Organization, text: str) -> str:
+    """Return a hash of the text in any letter case: what is chosen for a cell is stored without its text."""
+    key = text[:MAX_NAME].casefold().encode("utf-8", "surrogatepass")
+    return blake2b(key, digest_size=16, key=organization.pk.bytes).hexdigest()
 
 
 IMPORTERS: dict[str, type[Importer]] = {}

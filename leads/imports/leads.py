@@ -36,7 +36,7 @@ class LeadImporter(Importer):
     key, key_label = "email", "e-mail"
 
     def columns(self) -> list[Column]:
-        country = self.organization.default_country
+        country = self.reading.country
         return [
             Column("email", "E-mail", parse_email, EMAIL, True),
             Column("first_name", "First name", parse_name, FIRST_NAME),
@@ -47,12 +47,19 @@ class LeadImporter(Importer):
                 lambda text: parse_phone_number(text, country),
                 PHONE,
             ),
-            Column("status", "Status", self.find_status, ("lead status", "stage", "pipeline stage")),
+            Column(
+                "status",
+                "Status",
+                self.find_status,
+                ("lead status", "stage", "pipeline stage"),
+                targets=self.status_targets,
+            ),
             Column(
                 "setter",
                 "Setter",
                 self.find_member,
                 ("setter e-mail", "setter email", "owner email", "lead owner", "owner"),
+                targets=self.member_targets,
             ),
             Column(
                 "source",

@@ -43,6 +43,16 @@ class Verdict(models.TextChoices):
     REFUSED = "REFUSED", "Refused"
 
 
+class NumberFormat(models.TextChoices):
+    POINT = ".", "1,234.56"
+    COMMA = ",", "1.234,56"
+
+
+class DateOrder(models.TextChoices):
+    DAY_FIRST = "DMY", "day first: 31/12/2027"
+    MONTH_FIRST = "MDY", "month first: 12/31/2027"
+
+
 class Import(TenantModel, ActorFields):
     kind = models.CharField(max_length=12, choices=ImportKind.choices, default=ImportKind.LEADS)
     file_name = models.CharField("file", max_length=255)
@@ -56,6 +66,13 @@ class Import(TenantModel, ActorFields):
     total = models.PositiveIntegerField("rows in the file", default=0)
     position = models.PositiveIntegerField(default=0)  # the number of the last row that the present step has done
     counts = models.JSONField(default=dict)  # of rows by verdict
+    # How the file writes what could be read in several ways: guessed from its first rows, and chosen on the page.
+    country = models.CharField(max_length=2, blank=True, default="", db_default="")  # of phones without +
+    numbers = models.CharField(max_length=1, choices=NumberFormat.choices, blank=True, default="", db_default="")
+    dates = models.CharField(max_length=3, choices=DateOrder.choices, blank=True, default="", db_default="")
+    time_of_day = models.TimeField(null=True, blank=True)  # of dates without one
+    # By column: what cells stand for, by the hash of their text (`leads.imports.choices`).
+    values = models.JSONField(default=dict, db_default={}, editable=False)
     # Of refused and of partial rows by reason, which quotes no cell: {"REFUSED": {"E-mail: is missing": 3}}.
     reasons = models.JSONField(default=dict, db_default={}, editable=False)
     problem = models.TextField(blank=True)  # why the file was refused

@@ -8,6 +8,7 @@ from django.db import transaction
 from foundation.api.fields import MAX_TEXT_LENGTH
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
+from leads.imports.choices import guess_reading
 from leads.imports.files import find_format, read_rows
 from leads.imports.importers import TOO_MANY_WORDS
 from leads.imports.models import Import, ImportRow, ImportState
@@ -83,6 +84,7 @@ def store_rows(file_import: Import, batch: Sequence[ImportRow], *, is_last: bool
     if is_last:
         position, stored.state, stored.file = 0, ImportState.MAPPING, None
         stored.mapping = guess_columns(stored)
+        guess_reading(stored)
     store_progress(stored, position)
     # Locked after the rows, so that others wait for two statements, not for thousands of rows.
     Organization.objects.select_for_update(no_key=True).get(pk=stored.organization_id)

@@ -16,6 +16,7 @@ from leads.imports.importers import IMPORTERS, Plan, guess_mapping, normalize
 from leads.imports.models import KEEP_ROWS, OPEN, WORKING, Import, ImportColumn, ImportState, Verdict
 from leads.imports.terms import terms_of
 from leads.imports.turns import Overtaken
+from leads.imports.values import Reading
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from organizations.services import check_limit
@@ -67,7 +68,9 @@ def stored_size(organization: Organization) -> int:
 
 
 @transaction.atomic
-def choose_columns(*, file_import: Import, mapping: Sequence[str], sends_invitations: bool = False) -> None:
+def choose_columns(
+    *, file_import: Import, mapping: Sequence[str], sends_invitations: bool = False, reading: Reading | None = None
+) -> None:
     """Start the check. Raises ValidationFailed for wrong columns, Conflict in another state. Locks the import."""
     stored = lock(file_import, ImportState.MAPPING, ImportState.CHECKED)
     names = [name for name in mapping if name]
@@ -82,6 +85,9 @@ def choose_columns(*, file_import: Import, mapping: Sequence[str], sends_invitat
     if missing:
         raise ValidationFailed({"": [f"Choose a column for: {', '.join(missing)}"]})
     stored.mapping, stored.sends_invitations = list(mapping), sends_invitations
+    if reading:
+        stored.country, stored.numbers, stored.dates = reading.country, reading.numbers, reading.dates
+        stored.time_of_day = reading.time_of_day
     remember_columns(stored)
     begin(stored, ImportState.CHECKING, {})
 

@@ -7,7 +7,8 @@ import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -28,15 +29,34 @@ ISO_TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2})[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?) ?(Z|[+-]\d{2}:?\d{2})?", re.I | re.ASCII
 )
 DOTTED_TIME = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:,? +(\d{1,2}:\d{2}(?::\d{2})?))?", re.ASCII)
-SLASHED = re.compile(r"\d{1,4}[/-]\d{1,2}[/-]\d{1,4}.*", re.ASCII)
+SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})(?:,? +(.+))?", re.ASCII)
+YEAR_FIRST = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?:,? +(.+))?", re.ASCII)
+CLOCK_12 = re.compile(r"(\d{1,2})(:\d{2}(?::\d{2})?) ?([ap])\.?m\.?", re.I | re.ASCII)
 SERIAL = re.compile(r"\d{5}(\.\d+)?", re.ASCII)
+# By the decimal separator: the sign, the digits in groups of three, and the fraction.
+NUMBERS = {
+    ".": re.compile(r"([+-]?)(\d{1,3}(?:[,'’ \u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?", re.ASCII),
+    ",": re.compile(r"([+-]?)(\d{1,3}(?:[.'’ \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?", re.ASCII),
+}
 # A spreadsheet can take these for the beginning of a formula. Spaces before it don't help.
 FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")  # full-width on purpose
 YES, NO = {"yes", "true", "1", "y", "x"}, {"no", "false", "0", "n"}
 WRITE_TIME = "write it as 2027-01-05 10:00"
+TWO_WAYS = "can be read in two ways, day or month first"
 # Characters of a time or an ID, and of a name or a short value: a longer cell is refused before it is parsed. The names
 # of members consist of two with 255 characters each.
 MAX_TIME, MAX_NAME = 100, 600
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the file writes what could be read in several ways; "" or None if it isn't known."""
+
+    country: str = ""  # of phones without +
+    numbers: str = ""  # the decimal separator
+    dates: str = ""  # the order: DMY or MDY
+    time_of_day: time | None = None  # of dates without one
+    is_workbook: bool = False  # whose numbers and dates have types
 
 
 class BadCell(ValueError):
@@ -84,20 +104,20 @@ def parse_url(text: str) -> str:
 
 def parse_phone_number(text: str, country: str) -> Phone:
     phone = parse_phone(limited(text, 40), country)
+    if phone is None and text.startswith("00"):
+        phone = parse_phone(f"+{text[2:]}", country)  # as most countries dial abroad
     if phone is None:
         raise BadCell(text, "is not a phone number", f"without + it is read as one of {country}")
     return phone
 
 
-def parse_time(text: str, zone: ZoneInfo) -> datetime:
+def parse_time(text: str, zone: ZoneInfo, reading: Reading = Reading()) -> datetime:
     """Return a time in UTC: ISO 8601, 5.1.2027 10:00, or a spreadsheet's number. Without an offset it is the zone's."""
     limited(text, MAX_TIME)
-    if ISO_DATE.fullmatch(text):
-        raise BadCell(text, "has no time of day", WRITE_TIME)
-    if SLASHED.fullmatch(text) and not ISO_TIME.fullmatch(text):
-        raise BadCell(text, "can be read in two ways, day or month first", WRITE_TIME)
     try:
-        local = parse_local(text)
+        local = parse_local(with_year_first(text, reading), text, reading)
+    except BadCell:
+        raise
     except (ValueError, OverflowError):
         raise BadCell(text, "is not a time", WRITE_TIME) from None
     if local.tzinfo is None:
@@ -114,14 +134,36 @@ def parse_time(text: str, zone: ZoneInfo) -> datetime:
     return timestamp
 
 
-def parse_local(text: str) -> datetime:
+def with_year_first(text: str, reading: Reading) -> str:
+    """Return 1/5/2027 9:00 pm as 2027-05-01 21:00. Raises BadCell if the order of the date isn't known."""
+    if match := YEAR_FIRST.fullmatch(text):
+        year, month, day, clock = match.groups(default="")
+    elif match := SLASHED.fullmatch(text):
+        if not reading.dates:
+            raise BadCell(text, TWO_WAYS, f"choose the order of dates, or {WRITE_TIME}")
+        month, day, year, clock = match.groups(default="")
+        month, day = (month, day) if reading.dates == "MDY" else (day, month)
+    else:
+        return text
+    if twelve := CLOCK_12.fullmatch(clock):
+        hour = int(twelve[1])
+        if not 1 <= hour <= 12:
+            raise ValueError(text)
+        clock = f"{hour % 12 + 12 * (twelve[3].lower() == 'p')}{twelve[2]}"
+    return f"{year}-{month:0>2}-{day:0>2} {clock}".rstrip()
+
+
+def parse_local(text: str, cell: str, reading: Reading) -> datetime:
+    """Return the time, with an offset if it has one. Raises BadCell for a date without time, else ValueError."""
+    if date_only := find_date(text):
+        if reading.time_of_day is None:
+            raise BadCell(cell, "has no time of day", f"choose a time for all such rows, or {WRITE_TIME}")
+        return datetime.combine(date_only, reading.time_of_day)
     if match := ISO_TIME.fullmatch(text):
         day, clock, zone = match.groups(default="")
         return datetime.fromisoformat(f"{day}T{pad(clock)}{zone.upper()}")
     if match := DOTTED_TIME.fullmatch(text):
         day, month, year, clock = match.groups()
-        if clock is None:
-            raise ValueError(text)
         return datetime.fromisoformat(f"{year}-{month:0>2}-{day:0>2}T{pad(clock)}")
     if SERIAL.fullmatch(text):
         value = from_excel(float(text))
@@ -134,30 +176,40 @@ def pad(clock: str) -> str:
     return clock if clock[1] != ":" else f"0{clock}"
 
 
-def parse_date(text: str) -> date:
-    try:
-        if ISO_DATE.fullmatch(text.removesuffix(" 00:00:00")):
-            return date.fromisoformat(text.removesuffix(" 00:00:00"))
-        if (match := DOTTED_TIME.fullmatch(text)) and not match[4]:
-            return date(int(match[3]), int(match[2]), int(match[1]))
-    except ValueError:
-        pass
+def find_date(text: str) -> date | None:
+    """Return a date without time, or None for another text. Raises ValueError for an impossible date."""
+    if ISO_DATE.fullmatch(text):
+        return date.fromisoformat(text)
+    if (match := DOTTED_TIME.fullmatch(text)) and not match[4]:
+        return date(int(match[3]), int(match[2]), int(match[1]))
+    if SERIAL.fullmatch(text) and float(text).is_integer():
+        found = from_excel(float(text))
+        return found.date() if isinstance(found, datetime) else None
+    return None
+
+
+def parse_date(text: str, reading: Reading) -> date:
+    with suppress(ValueError):
+        if day := find_date(with_year_first(text.removesuffix(" 00:00:00"), reading)):
+            return day
     raise BadCell(text, "is not a date, or can be read in two ways", "write it as 2027-01-05")
 
 
-def parse_custom_value(text: str, field: CustomField, options: Mapping[str, str]) -> str | float | bool:
+def parse_custom_value(
+    text: str, field: CustomField, options: Mapping[str, str], reading: Reading = Reading()
+) -> str | float | bool:
     """Return the value of a cell; `options` are the field's, by their folded texts. Raises ValueError."""
     if field.type != CustomField.Type.TEXT:
         limited(text, MAX_NAME)
     match field.type:
         case CustomField.Type.NUMBER:
-            return parse_number(text)
+            return parse_number(text, reading)
         case CustomField.Type.BOOLEAN:
             if text.lower() not in YES | NO:
                 raise BadCell(text, "is neither yes nor no")
             return text.lower() in YES
         case CustomField.Type.DATE:
-            return parse_date(text).isoformat()
+            return parse_date(text, reading).isoformat()
         case CustomField.Type.SELECT:
             if text.casefold() not in options:
                 raise BadCell(text, "is none of the options", f"there are: {shorten(', '.join(field.options), 300)}")
@@ -165,13 +217,19 @@ def parse_custom_value(text: str, field: CustomField, options: Mapping[str, str]
     return parse_text(text)
 
 
-def parse_number(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
+def parse_number(text: str, reading: Reading) -> float:
+    number = math.nan
+    match = NUMBERS[reading.numbers].fullmatch(text) if reading.numbers else None
+    if match and reading.numbers == "," and reading.is_workbook and "." in text and not match[3]:
+        raise BadCell(text, "can be read in two ways, with a point or without", "format the column as numbers")
+    if match:
+        number = float(f"{match[1]}{re.sub('[^0-9]', '', match[2])}.{match[3] or 0}")
+    elif reading.numbers != "," or reading.is_workbook:
+        with suppress(ValueError):
+            number = float(text)
     if not math.isfinite(number) or "_" in text:
-        raise BadCell(text, "is not a number", "write it as 1234.5")
+        example = "1234,5" if reading.numbers == "," else "1234.5"
+        raise BadCell(text, "is not a number", f"choose the format of numbers, or write it as {example}")
     return without_zero_fraction(number)
 
 

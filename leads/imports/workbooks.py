@@ -83,7 +83,7 @@ class Workbook:
         self.unpacked = self.elements = self.empty = 0
         self.epoch = WINDOWS_EPOCH
         self.strings: list[str] = []
-        self.formats: list[tuple[bool, bool]] = []  # of each style: whether it is for dates, and for durations
+        self.formats: list[tuple[bool, bool, bool]] = []  # of each style: for dates, durations, with hours
 
     def read_rows(self) -> Iterator[Row]:
         workbook = next(target for type, target in self.read_links("").values() if type == "officeDocument")
@@ -200,12 +200,12 @@ class Workbook:
                 codes[attributes["numFmtId"][:9]] = attributes["formatCode"][:MAX_FORMAT]
             elif name in ("cellStyleXfs", "cellXfs"):
                 is_inside = name == "cellXfs"
-        kinds: dict[str, tuple[bool, bool]] = {}
+        kinds: dict[str, tuple[bool, bool, bool]] = {}
         for id in ids:
             if id not in kinds:
                 self.pause()  # the patterns take a time that is quadratic in the code's length
                 code = codes[id] if id in codes else builtin_format_code(int(id))
-                kinds[id] = (is_date_format(code), is_timedelta_format(code))
+                kinds[id] = (is_date_format(code), is_timedelta_format(code), "h" in code.lower())
             self.formats.append(kinds[id])
 
     def read_sheet(self, part: str) -> Iterator[Row]:
@@ -250,12 +250,15 @@ class Workbook:
         return unescape(text)
 
     def number_text(self, text: str, style: int) -> str:
-        is_date, is_duration = self.formats[style] if style < len(self.formats) else (False, False)
+        is_date, is_duration, has_hours = self.formats[style] if style < len(self.formats) else (False, False, False)
         number = float(text) if "." in text or "e" in text.lower() else int(text)
         if not is_date:
             return cell_text(number)
         try:
-            return cell_text(from_excel(number, self.epoch, timedelta=is_duration))
+            value = from_excel(number, self.epoch, timedelta=is_duration)
+            if isinstance(value, datetime) and not has_hours and value.time() == time():
+                value = value.date()  # a day, not its midnight
+            return cell_text(value)
         except (OverflowError, ValueError):
             return "#VALUE!"
 

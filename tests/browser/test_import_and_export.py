@@ -14,7 +14,7 @@ from tests.browser.site import Site
 FAIR = """\
 Email,First name,Surname,Private line,Stage
 ines.fair@fair.example,Ines,Fair,+14155550171,Follow-up
-sam.rivera@example.com,Sam,Rivera,,
+sam.rivera@example.com,Sam,Rivera,n/a,neu
 not an address,Otto,Fair,,
 """
 LEAD = "SELECT first_name, last_name, phone_e164 FROM leads_lead WHERE email = %s"
@@ -33,6 +33,10 @@ def test_sales_ops_imports_leads_and_loads_the_refused_rows_again(members: Membe
         page.get_by_label("Private line").select_option(label="Phone")
         page.get_by_role("button", name="Check the rows").click()
 
+        page.get_by_label("neu").select_option(label="Follow-up")
+        page.get_by_role("button", name="Check again with these").click()
+        expect(page.get_by_text("1 row: Phone: is not a phone number")).to_be_visible()
+        expect(page.get_by_text("is not a status")).to_have_count(0)
         expect(page.get_by_role("heading", name="The import would add or change 2 rows")).to_be_visible()
         expect(page.get_by_role("row", name="not an address")).to_contain_text("Refused")
         assert site.select(LEAD, "ines.fair@fair.example") == []
@@ -41,8 +45,8 @@ def test_sales_ops_imports_leads_and_loads_the_refused_rows_again(members: Membe
         with page.expect_download() as refused:
             page.get_by_role("link", name="Download the rows to correct").click()
 
-        (row,) = read_rows(refused.value)
-        assert row.pop("Problem") != ""
+        incomplete, row = read_rows(refused.value)
+        assert incomplete["Problem"].startswith("Left out: Phone: “n/a” is not a phone number")
         assert row["Email"] == "not an address"
         file.write_text(
             Path(refused.value.path()).read_text("utf-8-sig").replace("not an address", "otto@fair.example")

@@ -93,12 +93,26 @@ class Page:
         self.work()
         return response
 
-    def check(self, *, invitations: bool = False, **chosen: str) -> None:
-        """Choose columns, by default those that are guessed, and let the rows be checked."""
-        columns = self.get("?columns").context["columns"]
-        data = {column["field"]: chosen.get(column["name"], column["chosen"]) for column in columns}
+    def check(self, *, invitations: bool = False, reading: dict[str, str] | None = None, **chosen: str) -> None:
+        """Choose columns and ways of writing, by default those that are guessed, and let the rows be checked."""
+        context = self.get("?columns").context
+        data = {column["field"]: chosen.get(column["name"], column["chosen"]) for column in context["columns"]}
+        data |= {field.name: field.value() or "" for field in context["reading"]} | (reading or {})
         response = self.press("columns", **data, **({"invitations": "on"} if invitations else {}))
         assert response.status_code == 302, response.context["problems"]
+
+    def choose(self, **targets: str) -> None:
+        """Say what values that aren't known mean, by the name of the target, and let the rows be checked again."""
+        data = {
+            f"value-{value.column}-{value.key}": next(
+                id for id, name in column.targets.items() if name == targets[value.text]
+            )
+            for column in self.get().context["unknown_columns"]
+            for value in column.values
+            if value.text in targets
+        }
+        assert len(data) == len(targets)
+        assert self.press("values", **data).status_code == 302
 
     def run(self, **options: Any) -> "Page":
         """Check the rows, and import them."""

@@ -137,7 +137,8 @@ def test_the_values_of_custom_fields_are_read_by_their_types(mia: Client, organi
         (
             3,
             "NEW",
-            "Left out: Budget: “1,5” is not a number; write it as 1234.5; Vip: “maybe” is neither yes nor no; "
+            "Left out: Budget: “1,5” is not a number; choose the format of numbers, or write it "
+            "as 1234.5; Vip: “maybe” is neither yes nor no; "
             "Since: “1/2/2027” is not a date, or can be read in two ways; write it as 2027-01-05; "
             "Tier: “Lead” is none of the options; there are: Gold, Silver",
         )
@@ -189,10 +190,11 @@ def test_rows_are_imported_without_bad_cells_and_come_back_as_a_file_that_can_be
         "Left out: Setter: “owner@globex.example” is not an active member",
         "Left out: Phone: “555” is not a phone number; without + it is read as one of US",
         "Left out: Next touch point: “01/02/2027 10:00” can be read in two ways, day or month first; "
-        "write it as 2027-01-05 10:00",
+        "choose the order of dates, or write it as 2027-01-05 10:00",
         "Left out: Next touch point: “2027-03-28 02:30” doesn't exist or comes twice in Europe/Berlin, where clocks "
         "change; add the offset, as in 2027-03-28T02:30+01:00",
-        "Left out: Next touch point: “2027-03-28” has no time of day; write it as 2027-01-05 10:00",
+        "Left out: Next touch point: “2027-03-28” has no time of day; "
+        "choose a time for all such rows, or write it as 2027-01-05 10:00",
         "The row has more cells than the header",
         "E-mail: is missing",
         "The same e-mail is in row 11 already",

@@ -1,0 +1,200 @@
+"""What people choose for the cells of a file: how it writes times, numbers and phones, and what unknown values mean.
+
+Both are guesses first: the ways of writing from the first rows, the meanings from the last import. A meaning is stored
+by the hash of the cell's text, because a file can have personal data in any column.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import phonenumbers
+from django.db import transaction
+from django.db.models import Count, F
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Left, Trim
+
+from foundation.api.exceptions import ValidationFailed
+from leads.imports.importers import IMPORTERS, LEAVE_OUT, Column, Importer, value_key
+from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
+from leads.imports.services import PARTIAL, begin, lock
+from leads.imports.values import MAX_NAME, SLASHED, clean
+from leads.phones import parse_phone, read_country_code
+from organizations.models import Membership
+from statuses.models import Status
+
+GUESS_ROWS, GUESS_TEXT, ROWS_AT_A_TIME = 500, 1_000_000, 20
+MAX_SHORT = 40  # characters of a cell that is a number, a date or a phone
+GUESS_PHONES = 100
+EMAIL_COLUMNS = {ImportKind.LEADS: "email", ImportKind.APPOINTMENTS: "lead_email"}
+EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+# Texts that are numbers with only one of the two decimal separators.
+DECIMALS = {
+    NumberFormat.POINT: re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d+|\d+\.(\d{1,2}|\d{4,})|\d{1,3}(,\d{3}){2,})", re.ASCII),
+    NumberFormat.COMMA: re.compile(r"[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|\d{1,3}(\.\d{3}){2,})", re.ASCII),
+}
+MAX_DISTINCT, MAX_UNKNOWN = 200, 50  # values of a column that are read, the most frequent first, and that are shown
+MAX_CHOICES = 1000  # of an import
+
+
+@dataclass(frozen=True)
+class UnknownValue:
+    column: int  # its place in the file
+    text: str
+    key: str
+    rows: int
+    chosen: str
+    is_suggested: bool
+
+
+@dataclass(frozen=True)
+class UnknownColumn:
+    label: str
+    targets: Mapping[str, object]
+    values: Sequence[UnknownValue]
+
+
+def guess_reading(file_import: Import) -> None:
+    """Set how the file writes dates, numbers and phones, as far as its first rows show it, and the last meanings."""
+    dates: set[str] = set()
+    numbers: set[str] = set()
+    phones: list[str] = []
+    domains: Counter[str] = Counter()
+    guess_email_column(file_import)
+    mapping = file_import.mapping
+    for cells in first_rows(file_import):
+        for name, cell in zip(mapping, cells, strict=False):
+            text = cell.strip().removeprefix("'")
+            if name in EMAIL_COLUMNS.values():
+                domains[text[-40:].rpartition(".")[2].upper()] += 1
+            if not text or len(text) > MAX_SHORT:
+                continue
+            if name in ("phone", "lead_phone") and len(phones) < GUESS_PHONES:
+                phones.append(text)
+            elif match := SLASHED.fullmatch(text):
+                dates |= {DateOrder.DAY_FIRST} if int(match[1]) > 12 else set()
+                dates |= {DateOrder.MONTH_FIRST} if int(match[2]) > 12 else set()
+            else:
+                numbers |= {form for form, pattern in DECIMALS.items() if pattern.fullmatch(text)}
+    if file_import.format == "xlsx" and NumberFormat.COMMA in numbers:
+        numbers = {NumberFormat.COMMA}  # the others are numbers by their type
+    file_import.dates = dates.pop() if len(dates) == 1 else ""
+    file_import.numbers = numbers.pop() if len(numbers) == 1 else ""
+    file_import.country = guess_country(phones, domains, file_import.organization.default_country)
+    earlier = Import.objects.of(file_import.organization).filter(kind=file_import.kind).exclude(values={})
+    file_import.values = earlier.order_by("-created_at", "-id").values_list("values", flat=True).first() or {}
+
+
+def guess_email_column(file_import: Import) -> None:
+    """Map a column to the e-mail if none is, and it is the only one of which all cells look like e-mails."""
+    name = EMAIL_COLUMNS[ImportKind(file_import.kind)]
+    filled: Counter[int] = Counter()
+    emails: Counter[int] = Counter()
+    if name in file_import.mapping:
+        return
+    for cells in first_rows(file_import):
+        filled.update(index for index, cell in enumerate(cells) if cell)
+        emails.update(index for index, cell in enumerate(cells) if EMAIL.fullmatch(cell.strip()[:MAX_NAME]))
+    found = [index for index, mapped in enumerate(file_import.mapping) if not mapped and emails[index]]
+    found = [index for index in found if emails[index] == filled[index]]
+    if len(found) == 1:
+        file_import.mapping[found[0]] = name
+
+
+def first_rows(file_import: Import) -> Iterator[list[str]]:
+    rows, count, length = file_import.rows.order_by("number"), 0, 0
+    while count < GUESS_ROWS and length < GUESS_TEXT:
+        some = list(rows.values_list("cells", flat=True)[count : count + ROWS_AT_A_TIME])
+        yield from some
+        count, length = count + ROWS_AT_A_TIME, length + sum(len(cell) for cells in some for cell in cells)
+        if len(some) < ROWS_AT_A_TIME:
+            return
+
+
+def guess_country(phones: Sequence[str], domains: Counter[str], default: str) -> str:
+    """Return the country of which most of the phones are valid numbers; the organization's, if it is among them."""
+    abroad = [re.sub("^00", "+", phone) for phone in phones if phone.startswith(("+", "00"))]
+    national = [phone for phone in phones if not phone.startswith(("+", "00"))]
+    countries = Counter(found.country for phone in abroad if (found := parse_phone(phone, default)))
+    named = [read_country_code("GB" if name == "UK" else name) for name, _ in domains.most_common(10)]
+    candidates = [default, *[country for country, _ in countries.most_common(3)], *filter(None, named)]
+    return max(dict.fromkeys(candidates), key=lambda country: sum(is_valid(phone, country) for phone in national))
+
+
+def is_valid(phone: str, country: str) -> bool:
+    found = parse_phone(phone, country)
+    return found is not None and phonenumbers.is_valid_number(phonenumbers.parse(found.e164))
+
+
+def unknown_values(file_import: Import) -> list[UnknownColumn]:
+    """Return the values of checked rows that mean none of a column's targets, and those that people have chosen for."""
+    importer = IMPORTERS[file_import.kind](file_import)
+    reasons = [*file_import.reasons.get(PARTIAL, {}), *file_import.reasons.get(Verdict.REFUSED, {})]
+    found = []
+    for index, column, _ in importer.mapped:
+        is_bad = any(reason.startswith(f"{column.label}: ") for reason in reasons)
+        if column.targets and (is_bad or file_import.values.get(column.name)):
+            values = list(values_of_column(file_import, importer, index, column))[:MAX_UNKNOWN]
+            if values:
+                found.append(UnknownColumn(column.label, names_of(column.targets), values))
+    return found
+
+
+def values_of_column(file_import: Import, importer: Importer, index: int, column: Column) -> Iterator[UnknownValue]:
+    text = Left(Trim(KeyTextTransform(index, F("cells"))), MAX_NAME + 1)
+    rows = file_import.rows.annotate(text=text).exclude(text="").values("text").annotate(count=Count("*")).order_by()
+    counts: Counter[str] = Counter()
+    for cell, count in rows.order_by("-count", "text").values_list("text", "count")[:MAX_DISTINCT]:
+        if len(cell) <= MAX_NAME:
+            counts[cell.casefold()] += count
+    chosen = file_import.values.get(column.name, {})
+    for cell, count in counts.most_common():
+        key = value_key(file_import.organization, cell)
+        if key in chosen:
+            yield UnknownValue(index, cell, key, count, chosen[key], is_suggested=False)
+        elif not is_known(column, cell):
+            suggestion = suggest(column.targets, cell)
+            yield UnknownValue(index, cell, key, count, suggestion, is_suggested=bool(suggestion))
+
+
+def is_known(column: Column, cell: str) -> bool:
+    try:
+        return column.read is None or column.read(clean(cell)) in column.targets.values()
+    except ValueError:
+        return False
+
+
+def suggest(targets: Mapping[str, object], text: str) -> str:
+    """Return the member whose first name is the text, if there is one."""
+    members = [
+        id
+        for id, target in targets.items()
+        if isinstance(target, Membership) and target.user.first_name.casefold() == text
+    ]
+    return members[0] if len(members) == 1 else ""
+
+
+def names_of(targets: Mapping[str, object]) -> dict[str, str]:
+    return {id: target.name if isinstance(target, Status) else str(target) for id, target in targets.items()}
+
+
+@transaction.atomic
+def choose_values(*, file_import: Import, values: Mapping[tuple[str, str], str]) -> None:
+    """Store the target for each column and key of a value ("" forgets it), and check the rows again.
+
+    Raises ValidationFailed for an unknown column or target, Conflict in another state. Locks the import.
+    """
+    stored = lock(file_import, ImportState.CHECKED)
+    targets = {column.name: column.targets for _, column, _ in IMPORTERS[stored.kind](stored).mapped}
+    for (name, key), target in values.items():
+        if not re.fullmatch("[0-9a-f]{32}", key) or target not in {"", LEAVE_OUT, *targets.get(name, {})}:
+            raise ValidationFailed({"": ["One of the choices is no longer there. Choose again."]})
+        chosen = stored.values.setdefault(name, {})
+        chosen.pop(key, None)
+        if target:
+            chosen[key] = target
+    stored.values = {name: chosen for name, chosen in stored.values.items() if chosen}
+    if sum(map(len, stored.values.values())) > MAX_CHOICES:
+        raise ValidationFailed({"": [f"An import can have at most {MAX_CHOICES:,} choices. Correct the file instead."]})
+    begin(stored, ImportState.CHECKING, {})

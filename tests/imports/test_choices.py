@@ -1,0 +1,128 @@
+"""What people choose for a file: how it writes dates, numbers and phones, and what its values mean."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from appointments.models import Appointment
+from leads.imports.models import Import
+from leads.models import Lead
+from organizations.models import MemberRole, Membership, Organization
+from tests.factories import make_custom_field, make_member
+from tests.imports.files import Page, csv_file, workbook
+
+GERMAN = csv_file(
+    ["Kontakt", "Telefon", "Status", "Setter", "Umsatz", "Seit"],
+    ["a@firma.example", "0151 23456789", "neu", "Tom", "14.500,50", "25/12/2026"],
+    ["b@firma.example", "0049-151-23456788", "NEU", "Tom", "1.500", "03/04/2026"],
+    ["c@firma.example", "+49 30 901820", "Follow-up", "egal", "7", ""],
+    delimiter=";",
+)
+
+
+@pytest.fixture
+def tom(organization: Organization) -> Membership:
+    """A setter with this first name."""
+    return make_member(organization, "tom@acme.example", role=MemberRole.SETTER, first_name="Tom", last_name="Becker")
+
+
+def test_a_german_file_is_read_as_it_is_meant_and_its_values_are_mapped_once(
+    mia: Client, organization: Organization, tom: Membership
+) -> None:
+    revenue = make_custom_field(organization, "LEAD", "umsatz", type="NUMBER")
+    since = make_custom_field(organization, "LEAD", "seit", type="DATE")
+    page = Page(mia, organization, GERMAN)
+    guessed = {field.name: field.value() for field in page.get().context["reading"]}
+    assert page.guessed()["Kontakt"] == "email"
+    page.check()
+    before = [(column.label, [(value.text, value.rows) for value in column.values]) for column in unknown(page)]
+    [suggestion] = [value.chosen for value in unknown(page)[1].values if value.text == "tom"]
+
+    page.choose(neu="New lead", tom="Tom Becker")
+    page.press("start")
+
+    first, second, third = Lead.objects.of(organization).order_by("email")
+    assert guessed == {"country": "DE", "numbers": ",", "dates": "DMY", "time_of_day": None}
+    assert before == [("Status", [("neu", 2)]), ("Setter", [("tom", 2), ("egal", 1)])]
+    assert suggestion == str(tom.pk)
+    assert [lead.phone_e164 for lead in (first, second, third)] == ["+4915123456789", "+4915123456788", "+4930901820"]
+    assert [lead.status.name for lead in (first, second, third)] == ["New lead", "New lead", "Follow-up"]
+    assert [lead.setter for lead in (first, second, third)] == [tom, tom, None]
+    assert [lead.custom_values.get(str(revenue.pk)) for lead in (first, second, third)] == [14500.5, 1500, 7]
+    assert [lead.custom_values.get(str(since.pk)) for lead in (first, second)] == ["2026-12-25", "2026-04-03"]
+    assert page.row.reasons["PARTIAL"] == {"Setter: is not an active member": 1}
+    assert "tom" not in str(page.row.values).lower()
+
+    again = Page(mia, organization, GERMAN)
+    again.check()
+
+    assert again.row.counts == {"UNCHANGED": 3}
+    assert [value.text for column in unknown(again) for value in column.values if not value.chosen] == ["egal"]
+
+
+def unknown(page: Page) -> Any:
+    """Return the columns with values that aren't known."""
+    return page.get().context["unknown_columns"]
+
+
+def test_what_the_file_does_not_show_is_asked_for(mia: Client, organization: Organization) -> None:
+    make_custom_field(organization, "LEAD", "budget", type="NUMBER")
+    header = ["email", "Next touch point", "Budget"]
+    rows = [["a@example.com", "3/4/2027 9:30 pm", "1,500"], ["b@example.com", "2027-05-06", "2"]]
+    page = Page(mia, organization, csv_file(header, *rows))
+
+    page.check()
+    reasons = page.row.reasons["PARTIAL"]
+    page.check(reading={"dates": "MDY", "numbers": ".", "time_of_day": "08:15", "country": "US"})
+    page.press("start")
+
+    assert reasons == {
+        "Next touch point: can be read in two ways, day or month first": 1,
+        "Next touch point: has no time of day": 1,
+        "Budget: is not a number": 1,
+    }
+    leads = Lead.objects.of(organization).order_by("email")
+    assert [f"{lead.next_touch_point_at:%Y-%m-%d %H:%M}" for lead in leads] == ["2027-03-04 20:30", "2027-05-06 06:15"]
+    assert [list(lead.custom_values.values()) for lead in leads] == [[1500], [2]]
+    assert page.row.reasons.get("PARTIAL", {}) == {}
+
+
+def test_a_day_in_a_workbook_is_not_its_midnight(mia: Client, organization: Organization) -> None:
+    header = ["Reference", "Lead e-mail", "Time", "Event type"]
+    row = ["a-1", "ada@example.com", date(2031, 12, 7), "Coaching"]
+    page = Page(mia, organization, workbook(header, row), kind="APPOINTMENTS", name="calls.xlsx")
+
+    page.check()
+    refused = page.report()
+    page.check(reading={"time_of_day": "10:00"})
+    page.press("start")
+
+    problem = "“2031-12-07” has no time of day; choose a time for all such rows, or write it as 2027-01-05 10:00"
+    assert refused == [(2, "REFUSED", f"Time: {problem}")]
+    assert f"{Appointment.objects.of(organization).get().schedule_time:%Y-%m-%d %H:%M}" == "2031-12-07 09:00"
+
+
+@pytest.mark.parametrize(
+    ("step", "data"),
+    [
+        ("columns", {"column-0": "email", "country": "XX"}),
+        ("columns", {"column-0": "email", "dates": "YDM"}),
+        ("columns", {"column-0": "email", "numbers": "x"}),
+        ("columns", {"column-0": "email", "time_of_day": "25:00"}),
+        ("values", {f"value-1-{'0' * 32}": "01890a5d-ac96-774b-bcce-b302099a8057"}),
+        ("values", {f"value-0-{'0' * 32}": "x"}),
+    ],
+)
+def test_choices_that_the_page_does_not_offer_are_refused(
+    mia: Client, organization: Organization, step: str, data: dict[str, str]
+) -> None:
+    page = Page(mia, organization, csv_file(["email", "status"], ["a@example.com", "neu"]))
+    page.check()
+    before = Import.objects.of(organization).values().get()
+
+    response = page.press(step, **{"column-1": "status", **data})
+
+    assert (response.status_code, bool(response.context["problems"])) == (200, True)
+    assert Import.objects.of(organization).values().get() == before
