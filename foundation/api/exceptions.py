@@ -112,10 +112,8 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
         return error_response(code, str(error).removesuffix("."))
     if isinstance(error, RequestDataTooBig):
         return error_response(413, BodyTooLarge.default_detail)
-    if isinstance(error, TooManyFieldsSent):
-        return error_response(400, TOO_MANY_PARAMETERS)
     if isinstance(error, SuspiciousOperation):
-        return error_response(400, MALFORMED)
+        return error_response(400, TOO_MANY_PARAMETERS if isinstance(error, TooManyFieldsSent) else MALFORMED)
     response = views.exception_handler(error, context)
     if response is not None:
         # DRF's own messages end with a full stop, ours don't.

@@ -39,7 +39,7 @@ def join_texts(texts: Iterable[str]) -> str:
 
 def fold(text: str) -> str:
     """Return the text for comparison: without case, accents, and differences of compatible characters and digits."""
-    return text.lower() if text.isascii() else text.translate(Folding())  # type: ignore[arg-type]  # needs no length
+    return text.lower() if text.isascii() else text.translate(Folding())
 
 
 class Folding:
