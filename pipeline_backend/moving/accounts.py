@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from organizations.models import User
+from organizations.actors import SYSTEM
+from organizations.events import event_occurred
+from organizations.models import Membership, Organization, User
 from pipeline_backend.moving import Refused
 from pipeline_backend.moving.tables import USER, Catalog, Table
 
@@ -28,11 +30,22 @@ RETURNING id
 """
 
 
+# What `UserSerializer` shows of those who were known, as the other installation showed it.
+SHOWN = """
+SELECT id, json_build_object(
+    'email', email, 'first_name', first_name, 'last_name', last_name, 'profile_image_url', profile_image_url
+)::text
+FROM moved_user
+WHERE id = ANY (%s) OR EXISTS (SELECT FROM organizations_user AS known WHERE known.id = moved_user.id)
+"""
+
+
 class People(NamedTuple):
-    """Those who were unknown, and the ids here of those who have another one."""
+    """Those who were unknown, the ids here of those who have another one, and how others were shown, by id here."""
 
     new: set[str]
     others: dict[str, str]
+    shown: dict[str, str]
 
 
 def account_tables(catalog: Catalog, tables: list[Table]) -> list[Table]:
@@ -74,9 +87,21 @@ def import_people(rows: bytes, columns: Collection[str], members: Collection[str
                 f"{', '.join(taken)}: another account has this e-mail address here. The API would show its id in place "
                 "of the member's. To use it, add --match-accounts-by-email"
             )
+        ids = {id: account for id, (account, _) in others.items()}
+        cursor.execute(SHOWN, [list(ids)])
+        shown = {ids.get(id, id): text for id, text in cursor.fetchall()}
         cursor.execute(INSERT_USERS.format(columns=names), [list(others)])
         new = {id for (id,) in cursor.fetchall()}
-    return People(new & set(members), {id: account for id, (account, _) in others.items()})
+    return People(new & set(members), ids, shown)
+
+
+def record_differences(organization: Organization, people: People) -> None:
+    """Record an event for each member whose account here shows other values, in the caller's transaction."""
+    members = Membership.objects.of(organization).filter(user__in=people.shown).order_by("pk")
+    for member in members:
+        # Records nothing if no value differs.
+        before = people.shown[member.user_id]
+        event_occurred.send(None, topic="member.updated", subject=member, actor=SYSTEM, before=before)
 
 
 def other_accounts(people: list[tuple[str, str]]) -> dict[str, tuple[str, str]]:

@@ -13,7 +13,7 @@ from foundation.outbox import State
 from organizations.models import Move, Organization, SecurityEventKind
 from organizations.security_log import record_security_event
 from pipeline_backend.moving import Refused
-from pipeline_backend.moving.accounts import People, import_people, is_account_table
+from pipeline_backend.moving.accounts import People, import_people, is_account_table, record_differences
 from pipeline_backend.moving.columns import imported_changes
 from pipeline_backend.moving.deleting import count_table, delete_rows, next_keys
 from pipeline_backend.moving.exporting import applied_migrations
@@ -50,8 +50,9 @@ def import_organization(*, path: Path, key: bytes, by_email: bool, progress: Pro
                 raise Refused(f"{existing} exists here; nothing was imported")
             progress(f"{existing}: deleting what an import that ended early has left")
             delete_rows(id, progress)
-        Importer(key, by_email, information, progress).run(path)
-        return finish(id, information, counts)
+        importer = Importer(key, by_email, information, progress)
+        importer.run(path)
+        return finish(id, information, counts, importer.people)
 
 
 def check_file(path: Path, key: bytes) -> tuple[dict[str, Any], dict[str, int]]:
@@ -92,7 +93,7 @@ class Importer:
     def __init__(self, key: bytes, by_email: bool, information: dict[str, Any], progress: Progress) -> None:
         self.key, self.by_email, self.information, self.progress = key, by_email, information, progress
         self.catalog = Catalog()
-        self.people = People(set(), {})
+        self.people = People(set(), {}, {})
 
     def run(self, path: Path) -> None:
         frames = read_frames(path, self.key)
@@ -145,7 +146,7 @@ class Importer:
             copy.write(changes.apply(rows))
 
 
-def finish(id: UUID, information: dict[str, Any], counts: dict[str, int]) -> Organization:
+def finish(id: UUID, information: dict[str, Any], counts: dict[str, int], people: People) -> Organization:
     """Compare the counts, and end the import. Raises Refused if a table has another number of rows."""
     tables = [table for table in Catalog().tables(id) if table.name in counts]
     with connection.cursor() as cursor:
@@ -157,6 +158,7 @@ def finish(id: UUID, information: dict[str, Any], counts: dict[str, int]) -> Org
     with transaction.atomic():
         Organization.objects.filter(pk=id).update(is_active=information["becomes_active"], move="")
         organization = Organization.objects.get(pk=id)
+        record_differences(organization, people)
         record_security_event(
             SecurityEventKind.ORGANIZATION_CHANGED, organization=organization, details="imported from a file"
         )

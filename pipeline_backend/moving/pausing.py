@@ -56,13 +56,19 @@ def only_one(organization_id: object) -> Iterator[None]:
 
 @transaction.atomic
 def pause(*, organization: Organization) -> None:
-    """Make the organization inactive and mark it; requests with its keys get 503 from now on. Locks it."""
+    """Make the organization inactive and mark it; requests with its keys get 503 from now on. Locks it.
+
+    Safe to repeat. Raises Refused if it is not active for another reason.
+    """
     lock_organization(organization)
     organization.refresh_from_db()
-    if organization.is_active:
-        organization.is_active, organization.move = False, Move.OUT
-        organization.save(update_fields=["is_active", "move"])
-        log_change(organization, "paused, to be moved")
+    if organization.move == Move.OUT:
+        return
+    if not organization.is_active:
+        raise Refused(f"{organization} is not active")
+    organization.is_active, organization.move = False, Move.OUT
+    organization.save(update_fields=["is_active", "move"])
+    log_change(organization, "paused, to be moved")
 
 
 @transaction.atomic

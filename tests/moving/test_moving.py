@@ -1,5 +1,6 @@
 """An organization is exported, imported into another installation, and deleted (docs/operate.md)."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from tests.jobs import send_deliveries
 from tests.moving.rows import ids_in, rows_of, tables_with
 from tests.receiver import Receiver
 from tests.staff.sample_data import create_replays, create_sample_data
-from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.services import add_endpoint
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -311,12 +312,18 @@ def test_people_keep_their_id_unless_the_operator_says_otherwise_and_nobody_beco
         file.load("--match-accounts-by-email")
         members = dict(Membership.objects.of(organization).values_list("user__email", "user_id"))
         same = User.objects.get(pk=known.user_id)
+        events = Event.objects.of(organization).filter(type="member.updated").values_list("body", flat=True)
+        changes = {body["data"]["id"]: body["previous"] for body in map(json.loads, events)}
         person = User.objects.get(email="operator@example.com")
 
     assert message.startswith("taken@example.com: another account has this e-mail address here.")
     assert not nothing
     assert members["known@example.com"] == known.user_id
     assert same.first_name == "Known"
+    assert changes == {
+        known.user_id: {"first_name": ""},
+        account.pk: {"email": "taken@example.com"},
+    }
     assert members["Taken@example.com"] == account.pk != taken.user_id
     assert (person.pk, person.is_superuser, person.is_staff) == (operator.pk, False, False)
 

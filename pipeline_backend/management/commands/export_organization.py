@@ -44,7 +44,7 @@ class Command(BaseServiceCommand):
             raise CommandError(f"{organization} is not imported completely")
         with only_one(organization.pk):
             key = read_key(options["key_file"], create=True)
-            if options["pause"]:
+            if options["pause"] and (organization.is_active or organization.move):
                 pause(organization=organization)
                 self.info(
                     f"{organization} is paused. To end that: {manage_py(f'pause_organization {organization.pk}')} --end"
