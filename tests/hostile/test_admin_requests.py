@@ -227,6 +227,7 @@ def test_every_model_is_shown_on_a_page_of_its_own_or_another_models(own_data: T
     hidden = {"MailPreference", "ReceivingHost", "Replay", "RowCount", "SavedView"}
     # Entries of timelines, and parts of the pages of imports, duplicates and merged leads.
     hidden |= {"LeadStatusChange", "LeadChange", "LeadNote", "OutcomeChange", "AppointmentChange", "FormerReference"}
+    hidden |= {"NextStep"}
     # Rows that only the API writes and reads.
     hidden |= {"DeletedLeadNote", "DeletedNote", "RememberedCancellation", "StoredResponse"}
     hidden |= {"ImportRow", "ImportColumn", "ImportTurn", "DuplicateSearch", "LeadMerge", "Erasure"}

@@ -115,6 +115,7 @@ def lead(api: ApiClient, organization: Organization, host: Membership, owner: Cl
     url = admin_url(CallAnalysis, "add")
     owner.post(url, form_data(owner, url, appointment=appointment.pk, ai_confidence_score="0.5", **texts))
     owner.post(admin_url(Lead, "add_note", lead.pk), {"note": f"{WORD} again"})
+    owner.post(admin_url(Lead, "set_next_step", lead.pk), {"at": "2027-03-01T10:00", "type": "CALL", "note": WORD})
     cells = f"E-mail,Last name,Phone\n{EMAIL},{WORD},+1{PHONE}\n".encode()
     _read, _unread = (
         add_import(

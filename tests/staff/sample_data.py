@@ -9,7 +9,7 @@ from foundation.db.timestamps import now
 from leads.duplicates import search_batch
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn
 from leads.merging import merge_leads
-from leads.models import Lead, LeadNote, PossibleDuplicate
+from leads.models import Lead, LeadNote, NextStep, PossibleDuplicate
 from leads.privacy.models import Erasure
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
@@ -63,6 +63,8 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     for path in (f"/api/external/appointments/{id}/notes", f"/api/external/leads/{lead.pk}/notes"):
         api.delete(f"{path}/{api.post(path, {'note': word}).json()['data']['id']}")
     LeadNote.objects.create(organization=organization, lead=lead, note=f"{word} lead note")
+    step = {"lead": lead, "owner": member, "at": now(), "type": "CALL", "note": f"{word} step", "done_at": now()}
+    NextStep.objects.create(organization=organization, **step, **actor_columns(SYSTEM))
     edit_appointment(
         organization=organization,
         actor=SYSTEM,
