@@ -385,7 +385,7 @@ class Acts:
         """Add a status that is no default, so that it can be retired."""
         colors = {"text_color": "#000000", "bg_color": "#ffffff"}
         name = f"Status {self.random.randint(1, 10**9)}"
-        self.post_form(self.admin, admin_url(Status, "add"), name=name, role="FOLLOW_UP", **colors)
+        self.post_form(self.admin, admin_url(Status, "add"), name=name, type="BOTH", role="FOLLOW_UP", **colors)
 
     def retire_status(self) -> None:
         """Retire a status, or bring it back."""
