@@ -123,8 +123,9 @@ def read_draft(page: AnyPage, request: HttpRequest) -> Draft:
     with suppress(ValueError):
         email = parse_email(values.get("lead_email", "").strip())
         appointment.lead = Lead.objects.of(organization).with_email(organization.pk, email).first()
-    if stored is None and "host" not in values:  # a next step is the user's own
-        appointment.host = Membership.objects.of(organization).filter(user=current_user(request)).first()
+    if stored is None and "host" not in values:  # a next step, which is the user's own without another owner
+        own = Membership.objects.of(organization).filter(user=current_user(request))
+        appointment.host = find(page, request, Membership, "owner", **rows) or own.first()
     if (minutes := values.get("minutes", "")).isdecimal() and 0 < int(minutes[:5]) <= MAX_MINUTES:
         appointment.own_duration_minutes = int(minutes)
     texts = [values.get(f"{values.get('field')}_{number}", "")[:40] for number in (0, 1)]

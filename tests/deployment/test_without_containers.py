@@ -326,7 +326,13 @@ def test_an_unavailable_web_server_is_an_error_as_json(unavailable: Proxy, kind:
 
 
 def test_logs_have_no_secrets(proxy: Proxy, unavailable: Proxy) -> None:
-    links = ["/admin/invitation/", "/admin/password-reset/MQ/", "/unsubscribe/", "/unsubscribe/invitation/"]
+    links = [
+        "/admin/invitation/",
+        "/admin/password-reset/MQ/",
+        "/unsubscribe/",
+        "/unsubscribe/invitation/",
+        "/calendar/",
+    ]
     paths = [*(f"{link}{SECRET}/" for link in links), f"/admin/login/?next={SECRET}", f"{LEADS}?q={SECRET}"]
     for reached in (proxy, unavailable):
         for path in paths:

@@ -205,6 +205,7 @@ def test_urls_outside_the_admin_and_the_api_respond(db: None):
     assert {path: (response.status_code, response.headers.get("Location")) for path, response in responses.items()} == {
         "/": (200, None),
         "/admin": (302, "/admin/"),
+        "/calendar/<uuid:organization_id>/<str:secret>.ics": (404, None),
         "/favicon.ico": (302, "/static/staff/icon.svg"),
         "/healthz": (200, None),
         "/llms.txt": (200, None),

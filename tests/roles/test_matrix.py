@@ -145,6 +145,8 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
     "organizations_membership_hand_over": (LEADERS, LEADERS),
     "organizations_membership_leave": (own_account, own_account),
     "organizations_membership_email_notifications": (own_account_or_leader, own_account_or_leader),
+    "organizations_membership_calendar_address": (own_account, own_account),
+    "organizations_membership_revoke_calendar_address": (own_account_or_leader, own_account_or_leader),
     "organizations_invitation_send_again": (LEADERS, LEADERS),
     "organizations_invitation_withdraw": (LEADERS, LEADERS),
     "organizations_invitation_allow_again": (NOBODY, NOBODY),
@@ -154,6 +156,11 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
 SENT_ROWS: dict[str, tuple[Any, Callable[[Any], dict[str, Any]], Rule]] = {
     "leads_lead_move": (Lead, lambda row: board_move(row, row.status_id), own_work),
     "appointments_appointment_move": (Appointment, lambda row: board_move(row, row.outcome_id), own_work),
+    "appointments_appointment_times": (
+        Appointment,
+        lambda row: {"organization": row.organization_id, "appointment": row.pk, "field": "schedule_time"},
+        NOBODY,  # it changes nothing
+    ),
 }
 # The model and the action on selected rows: who may do it with a row.
 ACTIONS: dict[tuple[str, str], Rule] = {
