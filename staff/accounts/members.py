@@ -94,7 +94,7 @@ class MembershipAdmin(TenantAdmin):
     empty_text = "Invite your team under Invitations."
     area = Area.TEAM
     form = MemberForm
-    list_display = ("name", "email", "role", "is_active", "two_factor", "last_seen", "wants_mail", "created_at")
+    list_display = ("name", "email", "role", "is_active", "two_factor", "last_seen", "created_at")
     select_related = ("user",)
     list_filter = ("role", "is_active")
     search_fields = ("user__email", "user__first_name", "user__last_name")
@@ -157,7 +157,7 @@ class MembershipAdmin(TenantAdmin):
     def email(self, member: Membership) -> str:
         return member.user.email
 
-    @admin.display(description="Two-factor sign-in", boolean=True)
+    @admin.display(description="Two-factor", boolean=True)
     def two_factor(self, member: Membership) -> bool:
         return member.user.two_factor_enabled_at is not None
 
