@@ -154,7 +154,7 @@ class AppointmentImporter(Importer):
         stored.organization = self.organization
         values = plan.values
         if email_key(values.get("lead_email", email)) != email_key(email):
-            plan.refuse(f"Lead e-mail: the appointment is one of {email}", "Lead e-mail: is not the one stored")
+            plan.refuse(f"Lead e-mail: the appointment is one of {email}", "Lead e-mail is not that of the appointment")
         if (time := values.get("schedule_time")) and not is_same_time(stored.schedule_time, time):
             plan.change("Time", self.local(stored.schedule_time), self.local(time), schedule_time=time)
         self.compare_event_type(plan, stored)

@@ -133,7 +133,7 @@ def unknown_values(file_import: Import) -> list[UnknownColumn]:
     reasons = [*file_import.reasons.get(PARTIAL, {}), *file_import.reasons.get(Verdict.REFUSED, {})]
     found = []
     for index, column, _ in importer.mapped:
-        is_bad = any(reason.startswith(f"{column.label}: ") for reason in reasons)
+        is_bad = any(reason.startswith(column.label) for reason in reasons)
         if column.targets and (is_bad or file_import.values.get(column.name)):
             values = list(values_of_column(file_import, importer, index, column))[:MAX_UNKNOWN]
             if values:
@@ -143,12 +143,14 @@ def unknown_values(file_import: Import) -> list[UnknownColumn]:
 
 def values_of_column(file_import: Import, importer: Importer, index: int, column: Column) -> Iterator[UnknownValue]:
     text = Left(Trim(KeyTextTransform(index, F("cells"))), MAX_NAME + 1)
-    rows = file_import.rows.annotate(text=text).exclude(text="").values("text").annotate(count=Count("*")).order_by()
-    counts: Counter[str] = Counter()
-    for cell, count in rows.order_by("-count", "text").values_list("text", "count")[:MAX_DISTINCT]:
-        if len(cell) <= MAX_NAME:
-            counts[cell.casefold()] += count
     chosen = file_import.values.get(column.name, {})
+    # Without choices, only rows of which cells are left out can have unknown values.
+    rows = file_import.rows.all() if chosen else file_import.rows.filter(is_partial=True)
+    texts = rows.order_by().annotate(text=text).values("text").annotate(count=Count("*")).order_by("-count", "text")
+    counts: Counter[str] = Counter()
+    for cell, count in texts.values_list("text", "count")[:MAX_DISTINCT]:
+        if cell and len(cell) <= MAX_NAME:
+            counts[cell.casefold()] += count
     for cell, count in counts.most_common():
         key = value_key(file_import.organization, cell)
         if key in chosen:

@@ -55,7 +55,7 @@ class Problem:
 
     @classmethod
     def of_cell(cls, label: str, error: ValueError) -> "Problem":
-        return cls(f"{label}: {error}", f"{label}: {getattr(error, 'reason', error)}")
+        return cls(f"{label}: {error}", f"{label} {getattr(error, 'reason', error)}")
 
 
 @dataclass(eq=False)

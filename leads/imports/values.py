@@ -71,7 +71,7 @@ def clean(text: str) -> str:
     """Return the cell's text without surrounding white space and the apostrophe that guards against formulas."""
     text = text.strip()
     if text in SPREADSHEET_ERRORS:
-        raise ValueError(f"{text} is an error of the spreadsheet")
+        raise BadCell(text, "is an error of the spreadsheet")
     # As our export writes a text that spreadsheets would run as a formula.
     return text[1:] if text.startswith("'") and FORMULA.match(text, 1) else text
 

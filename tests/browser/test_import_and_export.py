@@ -35,7 +35,7 @@ def test_sales_ops_imports_leads_and_loads_the_refused_rows_again(members: Membe
 
         page.get_by_label("neu").select_option(label="Follow-up")
         page.get_by_role("button", name="Check again with these").click()
-        expect(page.get_by_text("1 row: Phone: is not a phone number")).to_be_visible()
+        expect(page.get_by_text("1 row: Phone is not a phone number")).to_be_visible()
         expect(page.get_by_text("is not a status")).to_have_count(0)
         expect(page.get_by_role("heading", name="The import would add or change 2 rows")).to_be_visible()
         expect(page.get_by_role("row", name="not an address")).to_contain_text("Refused")
