@@ -25,6 +25,10 @@ class BookingStream:
         """Return the status codes that occurred."""
         return {response.status for response, _ in self.responses}
 
+    def refused(self) -> list[Response]:
+        """Return the responses that asked to repeat the booking."""
+        return [response for response, _ in self.responses if response.status == 503]
+
     def durations(self) -> list[float]:
         """Return the seconds that each response took."""
         return [seconds for _, seconds in self.responses]
