@@ -29,7 +29,7 @@ from tests.deployment.files import ROOT, copy_build_context, read_env
 from tests.faults.mail_server import MailServer
 from tests.faults.stack import reserved_port
 
-SECONDS = 120  # for each wait: only a hang takes as long
+SECONDS = 300  # for each wait: only a hang takes as long
 CODE = "/opt/pipeline-backend"
 VERSIONS = "/opt/pipeline-backend-versions"
 UNITS = ["pipeline-web", "pipeline-web2", "pipeline-worker"]
