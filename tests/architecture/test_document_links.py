@@ -11,10 +11,11 @@ DOCUMENTS = sorted(path for pattern in LINKED for path in ROOT.glob(pattern))
 
 
 def anchors(document: Path) -> set[str]:
-    """Return the anchors of a document's headings, as GitHub and GitLab name them."""
+    """Return the anchors of headings, as GitHub and GitLab name them, and of rules, as the served guides name them."""
     text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.*)", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    rules = re.findall(r"^\*\*([A-Z]\d+)\.\*\*", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | set(rules)
 
 
 def links(document: Path) -> list[str]:

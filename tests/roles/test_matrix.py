@@ -176,7 +176,18 @@ ACTIONS: dict[tuple[str, str], Rule] = {
 # Pages that belong to no model: everybody who is signed in may open them, about themselves or what they may see.
 FOR_EVERYBODY = {
     *("reports", "reports_csv"),  # numbers of the organizations whose appointments they see
-    *("index", "search", "autocomplete", "jsi18n", "app_list", "sessions", "time_zone", "token", "two_factor"),
+    *(
+        "index",
+        "search",
+        "autocomplete",
+        "jsi18n",
+        "app_list",
+        "sessions",
+        "time_zone",
+        "token",
+        "two_factor",
+        "updates",
+    ),
     *("login", "logout", "second_factor", "invitation"),
     *("password_change", "password_change_done", "admin_password_reset", "password_reset_done"),
     "admin_password_reset_confirm",
