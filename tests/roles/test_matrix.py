@@ -175,7 +175,7 @@ ACTIONS: dict[tuple[str, str], Rule] = {
 }
 # Pages that belong to no model: everybody who is signed in may open them, about themselves or what they may see.
 FOR_EVERYBODY = {
-    *("reports", "reports_csv"),  # numbers of the organizations whose appointments they see
+    *("reports", "reports_csv", "updates"),  # numbers of the organizations whose appointments they see
     *(
         "index",
         "search",
