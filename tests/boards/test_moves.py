@@ -206,6 +206,18 @@ def test_an_outcome_of_a_call_that_is_still_to_come_is_asked_about(
     assert manager.get(answer["url"]).context["question"] == "The call is still to come: Tue 5 Jan 2027, 10:00."
 
 
+def test_a_move_to_follow_up_asks_when_the_next_step_is(
+    manager: Client, organization: Organization, appointment: Appointment
+):
+    answer = move(manager, appointment, appointment.outcome, status_named(organization, "Follow-up")).json()
+
+    page = manager.get(answer["url"])
+    assert answer["state"] == "asks"
+    assert "next_step_at" in page.context["form"].fields
+    appointment.refresh_from_db()
+    assert appointment.outcome.name == "Appointment booked"
+
+
 def test_a_move_to_canceled_asks_on_the_page_that_cancels(
     manager: Client, organization: Organization, appointment: Appointment
 ):
