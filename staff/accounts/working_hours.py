@@ -53,7 +53,7 @@ class WeekField(forms.MultiValueField):
 
     def prepare_value(self, value: Any) -> list[str]:
         """Return the texts of the days, from the stored value or from what was entered."""
-        return [day if isinstance(day, str) else format_hours(day) for day in value or DEFAULT_WEEK]
+        return [day if isinstance(day, str) else format_hours(day or []) for day in value or DEFAULT_WEEK]
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         return bool(super().has_changed(self.prepare_value(initial), data))
