@@ -47,6 +47,7 @@ class EndpointForm(TenantForm):
             "is_active": (
                 "A disabled endpoint receives nothing. Enabling it clears its failures and sends pending deliveries."
             ),
+            "paused_until": "Paused until then: the host has reached its limit of requests per minute.",
         }
 
 
