@@ -60,6 +60,7 @@ class AppointmentAdmin(RecordAdmin):
     form = AppointmentForm
     add_form = BookingForm
     list_display = ("lead_contact", "time", "event_type", "host", "setter", status_column("outcome", "Outcome"))
+    list_display_links = None  # the contact has them: to the appointment, and to the lead's phone
     time = time_column("schedule_time", "Time")
     select_related = ("lead", "event_type", "host__user", "setter__user", "outcome")
     list_filter = (

@@ -114,5 +114,5 @@ def run_on_all(page: Page, action: str, *, leave_out: str = "", **value: str) ->
     ((label, choice),) = value.items()
     send = page.get_by_role("button", name=f"Set the {label}")
     expect(send).to_be_visible()
-    page.get_by_label(label.capitalize()).select_option(label=choice)
+    page.get_by_role("combobox", name=label.capitalize()).select_option(label=choice)
     send.click()
