@@ -310,7 +310,8 @@ class ImportAdmin(TenantAdmin):
         if row.format == "xlsx":
             write_xlsx(file, "To correct", header, rows_to_correct(row))
             return download(file, name, "xlsx")
-        write_csv(file, name, header, rows_to_correct(row), row.format)
+        separator = row.format if len(row.format) == 1 else ","
+        write_csv(file, name, header, rows_to_correct(row), separator)
         return download(file, name, "csv")
 
 

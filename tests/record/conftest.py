@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment
-from leads.models import Lead
+from leads.models import Lead, NextStep
 from organizations.models import MemberRole, Organization
 from tests.factories import make_member, owner_of
 from tests.staff.pages import logged_in_client
@@ -14,7 +14,9 @@ from tests.staff.sample_data import create_sample_data
 @pytest.fixture
 def appointment(organization: Organization) -> Appointment:
     """An appointment whose lead has an opt-in, notes, notifications and webhooks."""
-    return create_sample_data(organization, "ours")
+    appointment = create_sample_data(organization, "ours")
+    NextStep.objects.of(organization).delete()  # tests count those that they set
+    return appointment
 
 
 @pytest.fixture
