@@ -10,10 +10,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.views.decorators.http import require_POST
 
 from accounts.time_zone import describe_zone, known_zone
 from appointments.free_times import first_free_times
@@ -95,9 +95,10 @@ def clock(at: datetime, zone: str) -> str:
     return f"{date_format(at.astimezone(get_zone(zone)), SHORT)}, {describe_zone(zone, at)}"
 
 
-@require_POST
 def show_times(request: HttpRequest, page: AnyPage) -> HttpResponse:
     """Answer the control of a form that is being filled in. Raises Http404 for rows that the user may not see."""
+    if request.method != "POST":
+        return redirect("admin:index")
     draft = read_draft(page, request)
     others = other_appointments(draft.appointment)
     context = {
