@@ -4,7 +4,6 @@ The address has a secret, of which only the hash is stored. It works while the m
 """
 
 from datetime import timedelta
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
@@ -69,7 +68,7 @@ def build_event(row: Appointment) -> Event:
     facts = {"E-mail": row.lead.email, "Phone": row.lead.phone_e164, "Meeting": row.meeting_url, "Appointment": link}
     return Event.new(
         # As in invitations, so that calendars know both for the same call.
-        uid=f"{row.pk}@{urlsplit(settings.BASE_URL).hostname}",
+        uid=f"{row.pk}@{row.calendar_domain}",
         sequence=row.invitation_sequence,
         stamp=row.updated_at,
         start=row.schedule_time,

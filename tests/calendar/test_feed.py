@@ -5,11 +5,13 @@ from urllib.parse import urlsplit
 
 import pytest
 import time_machine
-from django.test import Client
+from django.test import Client, override_settings
 from icalendar import Calendar
 
+from notifications.models import Notification
 from organizations.models import Membership, Organization, SecurityEvent
 from organizations.services import issue_calendar_secret
+from tests.client import ApiClient
 from tests.factories import deactivate
 from tests.staff.home_data import NOW, Week, create_week
 from tests.staff.pages import admin_url, logged_in_client
@@ -49,6 +51,18 @@ def test_an_address_has_the_members_own_calls_but_not_canceled_ones(week: Week):
         "Tomorrow",
     ]
     assert len(summaries) == len(hosted - {"Canceled"})
+
+
+def test_a_call_has_the_uid_of_its_invitation_so_calendars_show_it_once(
+    api: ApiClient, organization: Organization, host: Membership
+):
+    id = api.book(host_email=host.user.email).json()["data"]["id"]
+    with override_settings(BASE_URL="https://moved.example"):
+        response = Client().get(calendar_path(host))
+
+    [event] = Calendar.from_ical(response.content).walk("VEVENT")
+    [uid] = {row.context["uid"] for row in Notification.objects.of(organization).filter(kind="CALL_BOOKED")}
+    assert (str(event["uid"]), uid.partition("@")[0]) == (uid, id)
 
 
 def test_calendars_are_told_that_nothing_has_changed(week: Week):
