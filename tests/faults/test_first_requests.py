@@ -43,7 +43,7 @@ def in_new_thread(function: Callable[[], Any]) -> Any:
     return results[0]
 
 
-def test_one_request_after_the_other_uses_one_connection(stack: Stack, organization: Organization, api: ApiClient):
+def test_one_request_after_the_other_uses_few_connections(stack: Stack, organization: Organization, api: ApiClient):
     stack.settings["WEB_THREADS"] = "4"
     stack.start("web")
     sessions = query(SESSIONS)
@@ -51,8 +51,9 @@ def test_one_request_after_the_other_uses_one_connection(stack: Stack, organizat
     for _ in range(20):
         assert stack.get("/api/external/statuses", api.key)[0] == 200
 
+    # A client may send its next request before the thread that answered waits again: then a second one answers.
     assert len(sessions) == 1
-    assert query(SESSIONS) == sessions
+    assert len(query(SESSIONS)) <= 2
 
 
 def test_a_new_process_has_prepared_what_lists_details_and_bookings_run(api: ApiClient):
