@@ -24,7 +24,7 @@ from organizations.events import recorded_as_member
 from organizations.models import Invitation, Membership, Organization, SecurityEventKind, User
 from organizations.permissions import ROLE_ORDER, roles_up_to
 from organizations.security_log import record_security_event
-from organizations.services import add_member
+from organizations.services import add_member, lock_organization
 
 VALID_FOR = timedelta(days=7)
 MAX_SENT = 3
@@ -53,7 +53,7 @@ def invite(
     assignable: Collection[str] = tuple(ROLE_ORDER),
 ) -> Invitation:
     """Invite the address. `invited_by` is None for a command. Locks the organization. Raises ValidationFailed."""
-    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    lock_organization(organization)
     if role not in assignable:
         raise ValidationFailed({"role": ["must not be above your own"]})
     try:
@@ -265,7 +265,7 @@ def decline(*, token: str) -> None:
 def unsubscribe(*, invitation: Invitation) -> None:
     """Decline the open invitation, and refuse new ones. Repeating is safe. Locks organization, then invitation."""
     organization = invitation.organization
-    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    lock_organization(organization)
     rows = Invitation.objects.of(organization)
     rows.filter(pk=invitation.pk, unsubscribed_at=None).update(unsubscribed_at=now())
     end_unconfirmed_membership(invitation)
@@ -278,7 +278,7 @@ def unsubscribe(*, invitation: Invitation) -> None:
 def allow_again(*, invitation: Invitation, consent: str) -> None:
     """End a person's refusal, and log how they agreed. For operators. Repeating is safe. Locks the organization."""
     organization = invitation.organization
-    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    lock_organization(organization)
     suppressed = Invitation.objects.of(organization).with_email(invitation.email).exclude(unsubscribed_at=None)
     if suppressed.update(unsubscribed_at=None):
         record_security_event(SecurityEventKind.INVITATIONS_ALLOWED, organization=organization, details=consent)

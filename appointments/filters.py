@@ -1,9 +1,10 @@
 """Query parameters of the lists of appointments, outcome changes and event types (docs/interface.md, A25, A33, A50)."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BooleanField, F, Func, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from appointments.conditions import BOOKED_ROLES
 from appointments.models import (
@@ -25,12 +26,14 @@ from foundation.api.filters import (
     RelatedIdFilter,
 )
 from foundation.api.unfiltered import NamedListFilter, RelatedListFilter
+from foundation.db.expressions import is_any_of
 from foundation.db.names import by_name
 from leads.filters import LEAD_EVENTS, LeadIdFilter
 from organizations.filters import CountedListFilter, MemberEmailFilter
 from statuses.models import Status, StatusRole
 from webhooks.filters import SubjectFilter
 
+APPOINTMENT = partial(RelatedIdFilter, "appointment", Appointment)
 APPOINTMENT_EVENTS = SubjectFilter(
     "appointment_id", RelatedIdFilter("pk", Appointment, help_text="An appointment: events about it and its notes.")
 )
@@ -46,17 +49,9 @@ class HasOutcomeFilter(BooleanFilter):
     """Appointments whose outcome has been set since the booking: it is neither empty nor booked nor rescheduled."""
 
     def filter(self, qs: QuerySet, value: bool) -> QuerySet:
-        statuses = Status.objects.of(self.parent.organization).order_by().filter(role__in=BOOKED_ROLES)
-        if value:
-            statuses = Status.objects.of(self.parent.organization).order_by().exclude(role__in=BOOKED_ROLES)
-        # An array, because PostgreSQL uses no index for a subquery beside another condition.
-        is_any: Any = Func(
-            F(self.field_name),
-            ArraySubquery(statuses.values("pk")),
-            template="(%(expressions)s))",
-            arg_joiner=" = ANY(",
-            output_field=BooleanField(),
-        )
+        is_booked, statuses = Q(role__in=BOOKED_ROLES), Status.objects.of(self.parent.organization).order_by()
+        statuses = statuses.filter(~is_booked if value else is_booked)
+        is_any: Any = is_any_of(self.field_name, ArraySubquery(statuses.values("pk")))
         return qs.filter(is_any) if value else qs.filter(Q(is_any) | Q(**{self.field_name: None}))
 
 
@@ -95,8 +90,7 @@ class AppointmentFilter(CountedListFilter):
 
 
 class OutcomeChangeFilter(RelatedListFilter):
-    def parent(self) -> RelatedIdFilter:
-        return RelatedIdFilter("appointment", Appointment)
+    parent = staticmethod(APPOINTMENT)
 
     class Meta:
         model = OutcomeChange
@@ -104,8 +98,7 @@ class OutcomeChangeFilter(RelatedListFilter):
 
 
 class NoteFilter(RelatedListFilter):
-    def parent(self) -> RelatedIdFilter:
-        return RelatedIdFilter("appointment", Appointment)
+    parent = staticmethod(APPOINTMENT)
 
     class Meta:
         model = Note

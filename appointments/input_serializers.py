@@ -33,14 +33,16 @@ from foundation.api.fields import (
     URLField,
     UUIDField,
 )
-from leads.serializers import (
-    LeadNoteInputSerializer,
-    LeadNoteUpdateInputSerializer,
-)
+from leads.serializers import MEMBER, LeadNoteInputSerializer, LeadNoteUpdateInputSerializer
 from optins.serializers import AnswersInputSerializer, UTMInputSerializer
 from statuses.models import StatusRole
 
 MAX_MENTIONS = 20  # of a note: each gets an e-mail
+
+
+def duration_field(help_text: str) -> IntegerField:
+    least, most = MIN_DURATION_MINUTES, MAX_DURATION_MINUTES
+    return IntegerField(min_value=least, max_value=most, required=False, allow_null=True, help_text=help_text)
 
 
 class BookingInputSerializer(InputSerializer):
@@ -71,12 +73,9 @@ class BookingInputSerializer(InputSerializer):
         required=False,
         help_text="Used only if the lead has no phone yet. E.164 preferred; an unreadable number is ignored.",
     )
-    host_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
-    setter_email = EmailField(
-        required=False,
-        help_text="An active member of the organization who is not a viewer. Defaults to the lead's setter.",
-    )
-    triager_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
+    host_email = EmailField(required=False, help_text=MEMBER)
+    setter_email = EmailField(required=False, help_text=f"{MEMBER} Defaults to the lead's setter.")
+    triager_email = EmailField(required=False, help_text=MEMBER)
     meeting_url = URLField(required=False, help_text="Where the call takes place: an http or https URL.")
     notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as a note of the appointment.")
     traffic = UTMInputSerializer(
@@ -84,13 +83,7 @@ class BookingInputSerializer(InputSerializer):
         help_text="The UTM values of the visit that led to the booking. With any of them, the appointment has these "
         "instead of those of the lead's latest opt-in, and a new lead has the sources and the setter that they name.",
     )
-    duration_minutes = IntegerField(
-        min_value=MIN_DURATION_MINUTES,
-        max_value=MAX_DURATION_MINUTES,
-        required=False,
-        allow_null=True,
-        help_text="How long this call is. Defaults to the duration of the event type.",
-    )
+    duration_minutes = duration_field("How long this call is. Defaults to the duration of the event type.")
     custom_fields = ObjectField(
         required=False,
         allow_null=True,
@@ -152,13 +145,7 @@ class ReschedulingInputSerializer(InputSerializer):
         help_text="The source system's new id of the booking. The former one leads to the appointment, too.",
     )
     meeting_url = URLField(required=False, help_text="The new place of the call. Without it, the present one stays.")
-    duration_minutes = IntegerField(
-        min_value=MIN_DURATION_MINUTES,
-        max_value=MAX_DURATION_MINUTES,
-        required=False,
-        allow_null=True,
-        help_text="How long the call is from now on. Without it, the present duration stays.",
-    )
+    duration_minutes = duration_field("How long the call is from now on. Without it, the present duration stays.")
     notes = StringField(
         max_length=MAX_TEXT_LENGTH,
         required=False,
@@ -190,13 +177,7 @@ class SyncInputSerializer(AnswersInputSerializer):
     changed_at = DateTimeField(help_text="When the scheduler changed the booking. An older state is not applied.")
     state = ChoiceField(["BOOKED", "CANCELED", "NO_SHOW"], help_text="BOOKED, CANCELED or NO_SHOW.")
     schedule_time = DateTimeField(help_text="Start time, in UTC unless it has an offset.")
-    duration_minutes = IntegerField(
-        min_value=MIN_DURATION_MINUTES,
-        max_value=MAX_DURATION_MINUTES,
-        required=False,
-        allow_null=True,
-        help_text="How long the call is. Without it, the stored duration stays.",
-    )
+    duration_minutes = duration_field("How long the call is. Without it, the stored duration stays.")
     lead = SyncedLeadInputSerializer(help_text="The lead. A known appointment keeps its own.")
     event_type = StringField(
         trim_whitespace=True, help_text="The event type's name. A known appointment keeps its own event type."
@@ -223,15 +204,9 @@ class AppointmentUpdateInputSerializer(UpdateInputSerializer):
     outcome_role = ChoiceField(
         list(StatusRole.values), required=False, help_text="Sets the outcome to the default status of this role."
     )
-    host_email = EmailField(
-        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
-    )
-    setter_email = EmailField(
-        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
-    )
-    triager_email = EmailField(
-        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
-    )
+    host_email = EmailField(required=False, allow_null=True, help_text=MEMBER)
+    setter_email = EmailField(required=False, allow_null=True, help_text=MEMBER)
+    triager_email = EmailField(required=False, allow_null=True, help_text=MEMBER)
     meeting_url = URLField(
         required=False, allow_null=True, help_text="Where the call takes place: an http or https URL."
     )

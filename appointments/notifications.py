@@ -10,12 +10,12 @@ from foundation.db.timestamps import isoformat_z
 from notifications.models import ChannelKind, Context, Kind, Notification
 from notifications.services import build_notifications, insert_notifications
 from organizations.actors import Actor
-from organizations.models import MemberRole, Membership, Organization
+from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership, Organization
 from statuses.models import StatusRole
 
 
 def active_members(organization: Organization) -> QuerySet[Membership]:
-    members: QuerySet[Membership] = Membership.objects.of(organization).filter(is_active=True, user__is_active=True)
+    members: QuerySet[Membership] = Membership.objects.of(organization).filter(IS_ACTIVE_MEMBER)
     return members.select_related("user", "mail_preference")
 
 

@@ -104,8 +104,7 @@ class LeadFilter(CountedListFilter):
 
 
 class LeadStatusChangeFilter(RelatedListFilter):
-    def parent(self) -> LeadIdFilter:
-        return LeadIdFilter()
+    parent = LeadIdFilter
 
     class Meta:
         model = LeadStatusChange
@@ -113,8 +112,7 @@ class LeadStatusChangeFilter(RelatedListFilter):
 
 
 class LeadNoteFilter(RelatedListFilter):
-    def parent(self) -> LeadIdFilter:
-        return LeadIdFilter()
+    parent = LeadIdFilter
 
     class Meta:
         model = LeadNote

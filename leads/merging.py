@@ -289,7 +289,7 @@ def reason_against_undoing(row: LeadMerge, *, until: datetime | None = None) -> 
 
 
 def when(at: datetime) -> str:
-    return f"{date_format(localtime(at), 'D j M')}, {date_format(localtime(at), 'TIME_FORMAT')}"
+    return date_format(localtime(at), "DATETIME_FORMAT")
 
 
 def prune_snapshots(*, organization: Organization) -> int:

@@ -8,9 +8,7 @@ import re
 from collections.abc import Collection
 from uuid import UUID
 
-from django.contrib.postgres.fields import ArrayField
 from django.db import connection
-from django.db.models import BooleanField, F, Func, UUIDField, Value
 
 MAX_FOUND = 10_000  # of the leads of a search, in no particular order if there are more
 MAX_WORD = 60  # characters of a word that the index has
@@ -38,10 +36,3 @@ def find_leads(organizations: Collection[UUID], text: str, most: int = MAX_FOUND
     with connection.cursor() as cursor:
         cursor.execute(FOUND, [list(organizations), words, is_any, most])
         return [row[0] for row in cursor.fetchall()]
-
-
-def is_any_of(column: str, ids: list[UUID]) -> Func:
-    """Return the condition that the column has one of these ids, which can be thousands: a single parameter."""
-    # Not a subquery of them, whose size the planner doesn't know: it would compare each row of the table with each id.
-    array = Value(ids, output_field=ArrayField(UUIDField()))
-    return Func(F(column), array, template="(%(expressions)s))", arg_joiner=" = ANY(", output_field=BooleanField())

@@ -268,12 +268,20 @@ class NoteDeletionSerializer(sql.SQLSerializer):
 
 # --- Input
 
+MEMBER = "An active member of the organization who is not a viewer."
 OVERWRITABLE = [
     *("first_name", "last_name", "phone_e164", "setter_email", "external_reference", "source", "custom_fields")
 ]
 
 
-class LeadUpsertInputSerializer(InputSerializer):
+class PhoneInputSerializer(InputSerializer):
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return the values with a `phone` in place of number and country."""
+        phone = parse_e164(values.pop("phone_e164", ""), values.pop("phone_country", ""))
+        return values | ({"phone": phone} if phone else {})
+
+
+class LeadUpsertInputSerializer(PhoneInputSerializer):
     """A lead, found by its e-mail. Known values stay unless `overwrite` names their fields."""
 
     email = EmailField(help_text="Finds or creates the lead.")
@@ -289,7 +297,7 @@ class LeadUpsertInputSerializer(InputSerializer):
         trim_whitespace=True,
         help_text="ISO 3166-1 alpha-2, in either letter case. Required with phone_e164.",
     )
-    setter_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
+    setter_email = EmailField(required=False, help_text=MEMBER)
     external_reference = StringField(
         required=False, help_text="Your own id of the lead, unique in the organization and compared exactly."
     )
@@ -303,11 +311,6 @@ class LeadUpsertInputSerializer(InputSerializer):
         max_length=len(OVERWRITABLE),
         help_text="The fields whose known values the request replaces.",
     )
-
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values with a `phone` in place of number and country."""
-        phone = parse_e164(values.pop("phone_e164", ""), values.pop("phone_country", ""))
-        return values | ({"phone": phone} if phone else {})
 
 
 class LeadImportInputSerializer(InputSerializer):
@@ -340,9 +343,7 @@ class LeadUpdateInputSerializer(UpdateInputSerializer):
         trim_whitespace=True,
         help_text="ISO 3166-1 alpha-2, in either letter case; required with phone_e164, and sent only with it.",
     )
-    setter_email = EmailField(
-        required=False, allow_null=True, help_text="An active member of the organization who is not a viewer."
-    )
+    setter_email = EmailField(required=False, allow_null=True, help_text=MEMBER)
     external_reference = StringField(
         required=False,
         allow_null=True,

@@ -40,7 +40,7 @@ from leads.phones import Phone, parse_phone
 from leads.serializers import CustomFieldSerializer, LeadSerializer
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
-from organizations.services import check_limit
+from organizations.services import check_limit, lock_organization
 from organizations.versions import is_other
 from statuses.models import PAID_ROLES, VERDICT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
@@ -382,7 +382,7 @@ def save_custom_field(*, organization: Organization, actor: Actor, field: Custom
         check_limit(organization=organization, rows=rows, limit=limit, name="custom fields", advice=advice)
     stored = rows.select_for_update(no_key=True).filter(pk=field.pk).first()
     if len(field.options) > len(stored.options if stored else ()):
-        Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+        lock_organization(organization)
         others = rows.exclude(pk=field.pk).aggregate(options=Sum("options__len", default=0))
         if others["options"] + len(field.options) > MAX_OPTIONS:
             raise Conflict(f"The choices of an organization can have at most {MAX_OPTIONS} options together.")

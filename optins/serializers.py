@@ -23,7 +23,7 @@ from foundation.api.fields import (
     StringField,
     is_blank,
 )
-from leads.phones import parse_e164
+from leads.serializers import PhoneInputSerializer
 from optins.models import ACCEPTED_ON_SUBMIT, MAX_TRAFFIC_LENGTH, OptIn, OptInSource, QuestionAnswer
 from webhooks.topics import AttributionSerializer
 
@@ -180,7 +180,7 @@ class AnswersInputSerializer(InputSerializer):
         return answers
 
 
-class FormInputSerializer(AnswersInputSerializer):
+class FormInputSerializer(AnswersInputSerializer, PhoneInputSerializer):
     """What a form says of the person, the form and the visit."""
 
     email = EmailField(help_text="Finds or creates the lead.")
@@ -195,10 +195,6 @@ class FormInputSerializer(AnswersInputSerializer):
     provider_form_id = StringField(required=False, help_text="The provider's id of the form.")
     provider_form_name = StringField(required=False, help_text="The provider's name of the form.")
     traffic = TrafficInputSerializer(required=False, help_text="The traffic source of the visit.")
-
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        phone = parse_e164(values.pop("phone_e164", ""), values.pop("phone_country", ""))
-        return values | ({"phone": phone} if phone else {})
 
 
 class OptInInputSerializer(FormInputSerializer):

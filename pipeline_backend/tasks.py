@@ -11,7 +11,7 @@ from leads.imports.services import prune_imports
 from notifications.models import Kind
 from notifications.services import build_notifications, insert_notifications, prune_notifications
 from organizations.idempotency import prune_responses
-from organizations.models import MemberRole, Membership, Organization
+from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership, Organization
 from organizations.security_log import prune_admin_log, prune_security_events
 from organizations.services import for_each_organization
 from webhooks.models import Endpoint
@@ -75,7 +75,7 @@ def notify_owners(*, organization: Organization) -> None:
     endpoints = take_unreported_failures(organization=organization)
     if not endpoints:
         return
-    members = Membership.objects.of(organization).filter(role=MemberRole.OWNER, is_active=True, user__is_active=True)
+    members = Membership.objects.of(organization).filter(IS_ACTIVE_MEMBER, role=MemberRole.OWNER)
     owners = list(members.select_related("user", "mail_preference"))
     context = {"organization": organization.name, "endpoints": [endpoint_summary(endpoint) for endpoint in endpoints]}
     kind = Kind.ENDPOINTS_FAILING

@@ -36,7 +36,6 @@ from leads.imports.services import (
     cancel_import,
     choose_columns,
     discard_rows,
-    guess_columns,
     is_waiting,
     start_import,
 )
@@ -255,8 +254,7 @@ class ImportAdmin(TenantAdmin):
 
     def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
         options = [(column.name, column.label) for column in IMPORTERS[row.kind](row).columns()]
-        # The worker that read the file has guessed them, unless it was one of an earlier development version.
-        chosen = sent_columns(request, row) if request.method == "POST" else row.mapping or guess_columns(row)
+        chosen = sent_columns(request, row) if request.method == "POST" else row.mapping
         first_rows = [found.cells for found in row.rows.order_by("number")[:EXAMPLES]]
         return [
             {

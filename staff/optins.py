@@ -107,7 +107,7 @@ class OptInAdmin(TenantAdmin):
         # Form buttons of the list's own form, which has the token.
         return call_buttons(opt_in.lead) if opt_in.may_change_lead else ""  # type: ignore[attr-defined]  # annotated
 
-    @admin.display(description="Booked?", boolean=True)
+    @admin.display(description="Ever booked?", boolean=True)
     def is_booked(self, opt_in: OptIn) -> bool:
         return bool(opt_in.is_booked)  # type: ignore[attr-defined]  # annotated
 

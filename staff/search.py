@@ -17,9 +17,10 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from appointments.models import Appointment
+from foundation.db.expressions import is_any_of
 from foundation.db.timestamps import now
 from leads.models import Lead
-from leads.search import find_leads, is_any_of
+from leads.search import find_leads
 from staff.configuration.statuses import status_label
 from staff.leads.lists import row_ids, searched_organizations
 from staff.menu import menu

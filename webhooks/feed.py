@@ -140,11 +140,8 @@ def list_samples(*, organization: Organization, topic: str, limit: int) -> list[
     size = Func("body", function="octet_length", output_field=IntegerField())
     page = [id for id, _ in first_of_page(list(events.annotate(size=size).values_list("id", "size")[:limit]))]
     bodies = events.filter(pk__in=page).values_list("id", "body")
-    return [with_id(id, body) for id, body in bodies] or [topic_examples()[topic]]
-
-
-def with_id(id: UUID, body: str) -> Json:
-    return Json(body if body.startswith('{"id"') else f'{{"id":"{id}",{body[1:]}')
+    samples = [Json(body if body.startswith('{"id"') else f'{{"id":"{id}",{body[1:]}') for id, body in bodies]
+    return samples or [topic_examples()[topic]]
 
 
 def filter_events(organization: Organization, query: FeedQuery) -> EventQuerySet:

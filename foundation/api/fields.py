@@ -180,9 +180,6 @@ class StringField(serializers.Field):
     def parse(self, text: str) -> object:
         return text
 
-    def to_representation(self, value: str) -> str:
-        return value
-
 
 class PathTextField(StringField):
     """A text from the path of a URL. In bodies the parser refuses NUL."""
@@ -301,9 +298,6 @@ class ObjectField(serializers.Field):
         if not isinstance(data, dict):
             self.fail("type")
         return data
-
-    def to_representation(self, value: dict[str, Any]) -> dict[str, Any]:
-        return value
 
 
 class BoundedListField(serializers.ListField):

@@ -17,6 +17,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 
 from foundation.db.compiled import CompiledQuery, Param
+from foundation.db.expressions import is_any_of
 
 Json = orjson.Fragment  # JSON text that the renderer copies into the response as it is
 Schema = dict[str, Any]
@@ -252,10 +253,7 @@ class SQLSerializer:
     @cache
     def query_by_ids(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
         # Compiled for the benchmark "list of 10". Not `pk__in`: its text would depend on the number of ids.
-        is_listed = Func(
-            F("pk"), Param("ids"), template="%(expressions)s)", arg_joiner=" = ANY(", output_field=models.BooleanField()
-        )
-        return CompiledQuery(lambda: cls.base_query().filter(is_listed))
+        return CompiledQuery(lambda: cls.base_query().filter(is_any_of("pk", Param("ids"))))
 
     @classmethod
     @cache

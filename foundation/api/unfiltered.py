@@ -1,5 +1,6 @@
 """Lists without filters: look-ups, which are sorted by name, and the rows of one row, such as its changes."""
 
+from collections.abc import Callable
 from typing import ClassVar
 from uuid import UUID
 
@@ -25,14 +26,12 @@ class NamedListFilter(ListFilter):
 class RelatedListFilter(ListFilter):
     """Base class of a list of what belongs to one row, newest first. Call `narrow_to` before `page`."""
 
+    parent: ClassVar[Callable[[], RelatedIdFilter]]
     rows: QuerySet
-
-    def parent(self) -> RelatedIdFilter:
-        raise NotImplementedError
 
     def narrow_to(self, id: UUID) -> None:
         """Leave what belongs to this row. Raises ResourceNotFound if the organization doesn't have it."""
-        parent = self.parent()
+        parent = type(self).parent()
         known_id = parent.known_id(self.organization, id)
         if known_id is None:
             raise ResourceNotFound

@@ -1,10 +1,25 @@
-"""PostgreSQL's transaction ids as database expressions; they order the events feed (docs/decisions/0002).
+"""PostgreSQL's arrays and transaction ids as database expressions; the latter order the events feed (decisions/0002).
 
 Migrations name these classes by their import path: this module never moves.
 """
 
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Func
+from django.db.models import F, Func, Value
+from django.db.models.expressions import Combinable
+
+
+def is_any_of(column: str, ids: Sequence[UUID] | Combinable) -> Func:
+    """Return the condition that the column has one of these ids, which can be thousands.
+
+    Not a subquery: PostgreSQL doesn't know its size, so it may use no index, or compare each row with each id.
+    """
+    array = ids if isinstance(ids, Combinable) else Value(list(ids), output_field=ArrayField(models.UUIDField()))
+    template = "(%(expressions)s))"
+    return Func(F(column), array, template=template, arg_joiner=" = ANY(", output_field=models.BooleanField())
 
 
 class CurrentXactId(Func):

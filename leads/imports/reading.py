@@ -26,7 +26,7 @@ from leads.imports.terms import MAX_TERMS, terms_of
 from leads.imports.turns import Overtaken, Turn
 from leads.imports.values import shorten
 from leads.imports.workbooks import FileRefused
-from organizations.models import Organization
+from organizations.services import lock_organization
 
 READ_BATCH = 500
 READ_TEXT = 1_000_000  # characters, after which a batch ends: canceling the import waits for it
@@ -87,7 +87,7 @@ def store_rows(file_import: Import, batch: Sequence[ImportRow], *, is_last: bool
         guess_reading(stored)
     store_progress(stored, position)
     # Locked after the rows, so that others wait for two statements, not for thousands of rows.
-    Organization.objects.select_for_update(no_key=True).get(pk=stored.organization_id)
+    lock_organization(stored.organization)
     if stored_size(stored.organization) > MAX_STORED:
         raise FileRefused(TOO_MUCH_STORED)
     file_import.position = position

@@ -19,7 +19,7 @@ from leads.imports.turns import Overtaken
 from leads.imports.values import Reading
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
-from organizations.services import check_limit
+from organizations.services import check_limit, lock_organization
 
 TASK = "leads.run_imports"
 MAX_OPEN = 20
@@ -185,7 +185,7 @@ def finish(stored: Import, state: ImportState, problem: str = "") -> None:
 def remember_columns(stored: Import) -> None:
     """Remember the mapping, and forget the oldest columns. Locks the organization."""
     # So that two imports don't wait for each other's columns.
-    Organization.objects.select_for_update(no_key=True).get(pk=stored.organization_id)
+    lock_organization(stored.organization)
     # Text with an @ is probably not a column name but the first row of a file without a header.
     named = zip(stored.header, stored.mapping, strict=True)
     chosen = {normalize(text): name for text, name in named if "@" not in text}

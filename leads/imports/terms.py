@@ -1,7 +1,7 @@
 """Search terms of imported rows: erasing a lead finds its rows through an index, without reading all of them.
 
 Terms are numbers: checksums of words, e-mails, and the last nine digits of phones. Different texts can share one, so a
-row that has the terms of a lead is compared again (`leads.privacy.imports`). The organization is part of the checksum:
+row with the terms of a lead is compared again (`leads.privacy.imported_rows`). The organization is part of a checksum:
 many rows of another organization with the same name cost nothing.
 """
 

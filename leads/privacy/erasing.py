@@ -22,7 +22,7 @@ from leads.imports.services import TASK
 from leads.imports.turns import Overtaken, Turn
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import forget_history, has_many_entries
-from leads.privacy.imports import cancel_unread_imports, forget_imported_rows, has_many_candidates
+from leads.privacy.imported_rows import cancel_unread_imports, forget_imported_rows, has_many_candidates
 from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import forget_views

@@ -10,6 +10,7 @@ from django.db.models import CharField, ForeignObjectRel, Value
 from django.db.models.functions import Cast, Concat
 from django.utils.module_loading import autodiscover_modules
 
+from foundation.db.expressions import is_any_of
 from leads.models import (
     DeletedLeadNote,
     Lead,
@@ -20,7 +21,6 @@ from leads.models import (
     NextStep,
     PossibleDuplicate,
 )
-from leads.search import is_any_of
 
 AnyModel: TypeAlias = type[Any]
 Rows: TypeAlias = dict[AnyModel, list[UUID]]

@@ -16,7 +16,7 @@ from appointments.services import Audience
 from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import Lead
 from notifications.models import Kind
-from organizations.models import Membership
+from organizations.models import IS_ACTIVE_MEMBER, Membership
 from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.timeline import full_time
@@ -179,9 +179,7 @@ class NoteForm(ConfirmationForm):
         super().__init__(*args, **kwargs)
         mentions: Any = self.fields["mentions"]
         mentions.queryset = (
-            Membership.objects.of(self.subject.organization)
-            .filter(is_active=True, user__is_active=True)
-            .select_related("user")
+            Membership.objects.of(self.subject.organization).filter(IS_ACTIVE_MEMBER).select_related("user")
         )
 
 

@@ -21,7 +21,7 @@ from appointments.conditions import ENDS_AT, LONGEST
 from appointments.free_times import free_spans, next_quarter
 from appointments.models import Appointment
 from foundation.db.timestamps import isoformat_z, now
-from organizations.models import MemberRole, Membership
+from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
 from organizations.working_hours import Span
 from staff.appointments.schedule import is_canceled
@@ -163,7 +163,7 @@ def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> tuple[list[Me
     """
     present = set(rows.order_by().values_list("host", flat=True).distinct())
     hosted = Appointment.objects.of(page.organization).filter(host=OuterRef("pk"))
-    has_column = Q(is_active=True, user__is_active=True) & (Q(role=MemberRole.CLOSER) | Exists(hosted))
+    has_column = IS_ACTIVE_MEMBER & (Q(role=MemberRole.CLOSER) | Exists(hosted))
     members = Membership.objects.of(page.organization).filter(has_column | Q(pk__in=present - {None}))
     user = current_user(page.request)
     choices = sorted(

@@ -13,9 +13,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from appointments.models import Appointment
+from foundation.db.expressions import is_any_of
 from foundation.db.timestamps import now
 from leads.models import CallResult, Lead, LeadNote
-from leads.search import MAX_FOUND, find_leads, is_any_of
+from leads.search import MAX_FOUND, find_leads
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, is_operator, organization_ids
 from staff.toolkit.actions import AnyPage

@@ -55,7 +55,7 @@ BYPASS_ALLOWED = {
     "organizations/events.py": "a person's name is shown in every organization that they are or were a member of",
     "accounts/middleware.py": "the scope of a request follows from the user who is signed in",
     "leads/privacy/history.py": "requests may only add to the admin's history; erasing a lead deletes what names it",
-    "leads/privacy/imports.py": "with policies PostgreSQL can't use the index that finds imported rows about a lead",
+    "leads/privacy/imported_rows.py": "with policies PostgreSQL can't use the index that finds a lead's imported rows",
     "organizations/idempotency.py": "with policies PostgreSQL can't use the index that finds responses about a lead",
     "appointments/calendar_feed.py": "a calendar's address says whose rows it may see: those of its organization",
     "notifications/views.py": "an unsubscribe link says whose rows it may see: those of its organization",

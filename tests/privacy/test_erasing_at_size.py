@@ -19,9 +19,9 @@ from leads.imports.worker import run_turn
 from leads.merging import merge_leads, undo_merge
 from leads.models import Lead, LeadChange, LeadMerge, LeadNote
 from leads.privacy import erasing
-from leads.privacy import imports as privacy_imports
+from leads.privacy import imported_rows
 from leads.privacy.erasing import SMALL, SMALL_IMPORTED, request_erasure
-from leads.privacy.imports import BATCH, Mentions
+from leads.privacy.imported_rows import BATCH, Mentions
 from leads.privacy.models import Erasure
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization, SavedView, SecurityEvent
@@ -364,7 +364,7 @@ def test_a_turn_can_end_between_the_references_of_a_lead_that_no_row_mentions(
     add_import(organization=organization, actor=SYSTEM, **file)
     run_turn()
     monkeypatch.setattr(turns, "TURN_SECONDS", 0)
-    monkeypatch.setattr(privacy_imports, "VALUES", 1)
+    monkeypatch.setattr(imported_rows, "VALUES", 1)
     request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
 
     steps = []

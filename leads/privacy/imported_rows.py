@@ -12,6 +12,7 @@ from django.db.models import F, Q, Sum, TextField
 from django.db.models.functions import Cast, Length
 
 from foundation.api.emails import spellings
+from foundation.db.expressions import is_any_of
 from leads.imports.importers import normalize
 from leads.imports.models import Import, ImportColumn, ImportKind, ImportRow, ImportState, Verdict
 from leads.imports.services import cancel_import
@@ -30,7 +31,6 @@ from leads.models import Lead
 from leads.privacy.history import forget_history
 from leads.privacy.identities import identity_of
 from leads.privacy.rules import batches, find_rows
-from leads.search import is_any_of
 from organizations.isolation import TenantModel, bypass_rls
 from organizations.models import Organization
 
