@@ -18,8 +18,7 @@ from leads.imports.terms import terms_of
 from leads.imports.worker import run_turn
 from leads.merging import merge_leads, undo_merge
 from leads.models import Lead, LeadChange, LeadMerge, LeadNote
-from leads.privacy import erasing
-from leads.privacy import imported_rows
+from leads.privacy import erasing, imported_rows
 from leads.privacy.erasing import SMALL, SMALL_IMPORTED, request_erasure
 from leads.privacy.imported_rows import BATCH, Mentions
 from leads.privacy.models import Erasure
