@@ -39,8 +39,7 @@ Result = TypeVar("Result")
 
 class CodeForm(forms.Form):
     code = forms.CharField(
-        max_length=64,
-        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "autofocus": True}),
+        max_length=64, widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "autofocus": True})
     )
 
 

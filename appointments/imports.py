@@ -52,12 +52,7 @@ class AppointmentImporter(Importer):
             Column("lead_email", "Lead e-mail", parse_email, LEAD_EMAIL, is_essential=True),
             Column("lead_first_name", "First name", parse_name, ("lead first name", "invitee first name", *FIRST_NAME)),
             Column("lead_last_name", "Last name", parse_name, ("lead last name", "invitee last name", *LAST_NAME)),
-            Column(
-                "lead_phone",
-                "Phone",
-                lambda text: parse_phone_number(text, country).e164,
-                ("lead phone", *PHONE),
-            ),
+            Column("lead_phone", "Phone", lambda text: parse_phone_number(text, country).e164, ("lead phone", *PHONE)),
             Column(
                 "schedule_time",
                 "Time",

@@ -90,9 +90,7 @@ class BookingInputSerializer(InputSerializer):
         help_text="Values of the appointment's custom fields, by their keys. Blank ones are ignored.",
     )
     notify = BooleanField(
-        default=True,
-        allow_null=True,
-        help_text="false: no one is notified about this booking. Events are recorded.",
+        default=True, allow_null=True, help_text="false: no one is notified about this booking. Events are recorded."
     )
 
 
@@ -213,8 +211,7 @@ class AppointmentUpdateInputSerializer(UpdateInputSerializer):
     recording_url = URLField(required=False, allow_null=True, help_text="The call's recording: an http or https URL.")
     call_category = ChoiceField(list(CallCategory.values), required=False, help_text="The kind of call.")
     custom_fields = ObjectField(
-        required=False,
-        help_text="New values by the custom fields' keys. null removes one; others stay.",
+        required=False, help_text="New values by the custom fields' keys. null removes one; others stay."
     )
 
 

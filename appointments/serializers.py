@@ -19,12 +19,7 @@ from appointments.models import (
 from foundation.api import sql_serializers as sql
 from foundation.api.batches import ImportedRowSerializer, ImportSerializer, ResultsField
 from leads.models import CustomField
-from leads.serializers import (
-    STORED,
-    LeadSummarySerializer,
-    SourceSerializer,
-    custom_fields,
-)
+from leads.serializers import STORED, LeadSummarySerializer, SourceSerializer, custom_fields
 from optins.models import UTM_FIELDS, OptIn
 from optins.serializers import OptInListSerializer
 from organizations.models import Membership
@@ -137,11 +132,7 @@ class AppointmentDetailSerializer(AppointmentListSerializer):
     """An appointment with its sources and opt-ins, without notes and UTM fields."""
 
     exclude = ("notes", *UTM_FIELDS)
-    untracked = (
-        *AppointmentListSerializer.untracked,
-        *("lead", "opt_ins"),
-        *("source", "first_source", "last_source"),
-    )
+    untracked = (*AppointmentListSerializer.untracked, *("lead", "opt_ins"), *("source", "first_source", "last_source"))
 
     first_source = sql.NestedObject(
         SourceSerializer, help_text="The lead's first source, as it was when the appointment was booked."

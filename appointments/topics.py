@@ -49,9 +49,7 @@ NOTE_UPDATED = Topic(
     is_change=True,
 )
 NOTE_DELETED = Topic(
-    "note.deleted",
-    NoteEventSerializer,
-    "The API key that wrote an appointment's note deleted it. `data` is as it was.",
+    "note.deleted", NoteEventSerializer, "The API key that wrote an appointment's note deleted it. `data` is as it was."
 )
 EVENT_TYPE_UPDATED = Topic(
     "event_type.updated",

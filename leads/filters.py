@@ -19,16 +19,7 @@ from foundation.api.filters import (
 from foundation.api.sql_serializers import Tenant
 from foundation.api.unfiltered import NamedListFilter, RelatedListFilter
 from foundation.db.names import by_name
-from leads.models import (
-    CustomField,
-    DeletedLeadNote,
-    Lead,
-    LeadMerge,
-    LeadNote,
-    LeadQuerySet,
-    LeadStatusChange,
-    Source,
-)
+from leads.models import CustomField, DeletedLeadNote, Lead, LeadMerge, LeadNote, LeadQuerySet, LeadStatusChange, Source
 from leads.phones import parse_phone
 from leads.services import find_merged
 from organizations.filters import CountedListFilter, MemberEmailFilter

@@ -350,8 +350,7 @@ class LeadUpdateInputSerializer(UpdateInputSerializer):
         help_text="Your own id of the lead, unique in the organization and compared exactly. Not shown in responses.",
     )
     custom_fields = ObjectField(
-        required=False,
-        help_text="New values by the custom fields' keys. null removes one; others stay.",
+        required=False, help_text="New values by the custom fields' keys. null removes one; others stay."
     )
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:

@@ -10,11 +10,7 @@ urlpatterns = [
     path("external/leads/import", LeadViewSet.as_view({"post": "create_many"}), name="lead-import"),
     path("external/leads/<str:id>", LeadViewSet.as_view({"get": "retrieve", "patch": "update"}), name="lead"),
     path("external/leads/<str:id>/status", LeadViewSet.as_view({"patch": "update_status"}), name="lead-status"),
-    path(
-        "external/leads/<str:id>/erase",
-        LeadViewSet.as_view({"post": "erase"}, scope=Scope.ERASE),
-        name="lead-erase",
-    ),
+    path("external/leads/<str:id>/erase", LeadViewSet.as_view({"post": "erase"}, scope=Scope.ERASE), name="lead-erase"),
     path(
         "external/leads/<str:id>/status-changes",
         LeadViewSet.as_view({"get": "list_status_changes"}),

@@ -15,15 +15,7 @@ from organizations.actors import Actor, staff_actor
 from organizations.defaults import both_scopes
 from organizations.events import key_revoked, key_rotated, recorded_as_member
 from organizations.keys import new_key
-from organizations.models import (
-    IS_ACTIVE_MEMBER,
-    ApiKey,
-    MemberRole,
-    Membership,
-    Organization,
-    SecurityEventKind,
-    User,
-)
+from organizations.models import IS_ACTIVE_MEMBER, ApiKey, MemberRole, Membership, Organization, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from organizations.working_hours import Hours
 
@@ -191,11 +183,7 @@ def change_member(
 
 
 def set_working_hours(
-    *,
-    member: Membership,
-    hours: Sequence[Hours] | None,
-    days_off: Sequence[Sequence[str]] | None,
-    buffer_minutes: int,
+    *, member: Membership, hours: Sequence[Hours] | None, days_off: Sequence[Sequence[str]] | None, buffer_minutes: int
 ) -> Membership:
     """Store when the member can have calls, as `organizations.working_hours` has it; None for the default week."""
     member.working_hours, member.days_off, member.buffer_minutes = hours, days_off, buffer_minutes

@@ -183,11 +183,7 @@ class ImportAdmin(TenantAdmin):
         return row
 
     def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, object] | None = None,
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
         row = self.get_import(request, object_id)
         problems: list[str] = []

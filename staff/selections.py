@@ -197,7 +197,4 @@ def not_booked(request: HttpRequest, rows: QuerySet[OptIn]) -> QuerySet[OptIn]:
     return rows.filter(~HAS_APPOINTMENT, created_at__gte=start)
 
 
-OPT_IN_VIEWS = (
-    View("not_booked", "Not booked yet", not_booked, empty="Everyone who opted in lately has booked."),
-    ALL,
-)
+OPT_IN_VIEWS = (View("not_booked", "Not booked yet", not_booked, empty="Everyone who opted in lately has booked."), ALL)

@@ -122,8 +122,7 @@ class EndpointViewSet(ExternalViewSet):
         return action_response("Webhook endpoint updated", EndpointSerializer.get(self.organization, self.parse_id(id)))
 
     @extend_schema(
-        summary="Delete a webhook endpoint",
-        responses={204: OpenApiResponse(description="Webhook endpoint deleted")},
+        summary="Delete a webhook endpoint", responses={204: OpenApiResponse(description="Webhook endpoint deleted")}
     )
     def destroy(self, request: Request, id: str) -> Response:
         """Unsubscribe: nothing more is sent to the endpoint, not even pending deliveries."""
@@ -182,8 +181,7 @@ class TopicViewSet(ExternalViewSet):
     scope = Scope.WEBHOOKS
 
     @extend_schema(
-        summary="List webhook topics",
-        responses={200: ListResponse(TopicSerializer, "Webhook topics retrieved", {})},
+        summary="List webhook topics", responses={200: ListResponse(TopicSerializer, "Webhook topics retrieved", {})}
     )
     def list(self, request: Request) -> Response:
         """Return all topics, in alphabetical order."""

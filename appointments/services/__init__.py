@@ -2,13 +2,7 @@
 
 from appointments.services.analyses import put_analysis
 from appointments.services.booking import Booking, BookingData, book, is_booked
-from appointments.services.changes import (
-    cancel_appointment,
-    create_note,
-    edit_appointment,
-    reschedule,
-    undo_outcome,
-)
+from appointments.services.changes import cancel_appointment, create_note, edit_appointment, reschedule, undo_outcome
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.handing_over import describe_work, hand_over, open_work
 from appointments.services.importing import import_appointment, sync_appointment

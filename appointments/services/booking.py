@@ -22,13 +22,7 @@ from foundation.db.writes import insert_or_get
 from leads.custom_values import merge_custom_values
 from leads.models import CustomField, Lead, Source, TouchPointType
 from leads.phones import parse_phone
-from leads.services import (
-    SOURCE_BY_NAME,
-    find_members,
-    get_or_create_source,
-    normalized_source_name,
-    upsert_lead,
-)
+from leads.services import SOURCE_BY_NAME, find_members, get_or_create_source, normalized_source_name, upsert_lead
 from notifications.models import Kind, Notification
 from notifications.services import insert_notifications
 from optins.models import UTM_FIELDS, OptIn

@@ -98,12 +98,7 @@ def notify_owners(
     rows = []
     for owner in active_members(organization).filter(pk__in=shares).exclude(user_id=actor.id):
         if work := describe_work(shares[owner.pk]):
-            context = {
-                "organization": organization.name,
-                "author": actor.name,
-                "member": str(member),
-                "work": work,
-            }
+            context = {"organization": organization.name, "author": actor.name, "member": str(member), "work": work}
             rows += build_notifications(
                 organization=organization, kind=Kind.HANDED_OVER, recipients=[owner], context=context
             )

@@ -3,14 +3,7 @@
 from datetime import datetime
 
 from appointments.models import Appointment, AppointmentSource, FormerReference, RememberedCancellation
-from appointments.services.changes import (
-    add_note,
-    book_again,
-    cancel_with_note,
-    role_of,
-    save_appointment,
-    set_values,
-)
+from appointments.services.changes import add_note, book_again, cancel_with_note, role_of, save_appointment, set_values
 from appointments.services.remembering import (
     REFERENCE_LOCK,
     REMEMBERED_CANCELLATION,

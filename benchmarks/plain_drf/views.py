@@ -12,9 +12,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
-from appointments.input_serializers import (
-    BookingInputSerializer,
-)
+from appointments.input_serializers import BookingInputSerializer
 from appointments.models import Appointment
 from benchmarks.plain_drf.booking import book, custom_fields
 from benchmarks.plain_drf.serializers import (

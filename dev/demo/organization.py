@@ -42,10 +42,7 @@ NORTHWIND = OrganizationSpec(
 HARBOR = OrganizationSpec(
     "Harbor Fitness",
     "harbor.example",
-    [
-        ("Nina", "Castle", MemberRole.OWNER, "Australia/Sydney"),
-        ("Ben", "Ford", MemberRole.CLOSER, "Australia/Perth"),
-    ],
+    [("Nina", "Castle", MemberRole.OWNER, "Australia/Sydney"), ("Ben", "Ford", MemberRole.CLOSER, "Australia/Perth")],
 )
 
 # Name, category, provider, owner at the provider. Those without a provider are for bookings through the API.

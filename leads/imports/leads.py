@@ -41,12 +41,7 @@ class LeadImporter(Importer):
             Column("email", "E-mail", parse_email, EMAIL, True),
             Column("first_name", "First name", parse_name, FIRST_NAME),
             Column("last_name", "Last name", parse_name, LAST_NAME),
-            Column(
-                "phone",
-                "Phone",
-                lambda text: parse_phone_number(text, country),
-                PHONE,
-            ),
+            Column("phone", "Phone", lambda text: parse_phone_number(text, country), PHONE),
             Column(
                 "status",
                 "Status",

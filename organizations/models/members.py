@@ -149,9 +149,7 @@ class SavedView(TenantModel):
         ordering = ["name"]
         constraints = [
             UniqueConstraint(
-                fields=["organization", "page", "owner", "name"],
-                nulls_distinct=False,
-                name="one_saved_view_per_name",
+                fields=["organization", "page", "owner", "name"], nulls_distinct=False, name="one_saved_view_per_name"
             )
         ]
 

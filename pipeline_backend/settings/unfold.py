@@ -8,10 +8,7 @@ UNFOLD = {
     "SITE_SUBHEADER": "staff.menu.subheader",
     "SITE_SYMBOL": "filter_alt",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("staff/icon.svg")}],
-    "STYLES": [
-        lambda request: static("staff/admin.css"),
-        lambda request: static("staff/search.css"),
-    ],
+    "STYLES": [lambda request: static("staff/admin.css"), lambda request: static("staff/search.css")],
     "SCRIPTS": [lambda request: static("staff/admin.js")],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,

@@ -30,8 +30,7 @@ class Guide(NamedTuple):
 
 GUIDES = {
     "api": Guide(
-        "docs/api.md",
-        "Requests to copy and paste: book, move, look up, copy all data; recipes for other programs",
+        "docs/api.md", "Requests to copy and paste: book, move, look up, copy all data; recipes for other programs"
     ),
     "relays": Guide("integrations/README.md", "Relay bookings and forms of Calendly, Cal.com and Typeform"),
     "interface": Guide("docs/interface.md", "Every rule of the requests and responses, numbered"),

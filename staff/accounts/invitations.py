@@ -64,8 +64,7 @@ class InvitationAdmin(TenantAdmin):
         return is_operator(request)
 
     @display(  # type: ignore[untyped-decorator]
-        description="State",
-        label={"Open": "info", "Accepted": "success", "Declined": "danger", "Withdrawn": "warning"},
+        description="State", label={"Open": "info", "Accepted": "success", "Declined": "danger", "Withdrawn": "warning"}
     )
     def status_label(self, invitation: Invitation) -> str:
         return invitation.status

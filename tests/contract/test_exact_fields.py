@@ -6,14 +6,7 @@ import pytest
 
 from organizations.models import Organization
 from tests.client import ApiClient
-from tests.factories import (
-    make_analysis,
-    make_custom_field,
-    make_event_type,
-    make_member,
-    make_note,
-    make_status,
-)
+from tests.factories import make_analysis, make_custom_field, make_event_type, make_member, make_note, make_status
 
 # The tables of the interface document, section 2.
 LEAD = "id first_name last_name email phone_e164 phone_country next_touch_point_at next_touch_point_type"

@@ -31,10 +31,7 @@ class Command(BaseServiceCommand):
             "are kept.",
         )
         parser.add_argument(
-            "--leads",
-            type=int,
-            metavar="N",
-            help="Add leads up to this total; by default half of --appointments.",
+            "--leads", type=int, metavar="N", help="Add leads up to this total; by default half of --appointments."
         )
         parser.add_argument(
             "--appointments",
