@@ -6,47 +6,25 @@ from appointments.reset_views import ResetViewSet
 from appointments.sync_views import SyncViewSet
 from appointments.views import AppointmentViewSet, EventTypeViewSet
 
+LIST, DETAIL = "external/appointments", "external/appointments/<str:id>"
+SYNC = "external/sync/<str:source>/appointments/<str:external_reference>"
+view = AppointmentViewSet.as_view
+
 urlpatterns = [
-    path("external/appointments", AppointmentViewSet.as_view({"get": "list", "post": "create"}), name="appointments"),
+    path(LIST, view({"get": "list", "post": "create"}), name="appointments"),
+    path(f"{LIST}/reschedule", view({"post": "reschedule"}), name="appointment-reschedule"),
+    path(f"{LIST}/import", view({"post": "create_many"}), name="appointment-import"),
+    path(f"{LIST}/cancel", view({"post": "cancel"}), name="appointment-cancel"),
+    path(DETAIL, view({"get": "retrieve", "patch": "update"}), name="appointment"),
+    path(f"{DETAIL}/outcome-changes", view({"get": "list_outcome_changes"}), name="appointment-outcome-changes"),
+    path(f"{DETAIL}/notes", view({"get": "list_notes", "post": "create_note"}), name="appointment-notes"),
     path(
-        "external/appointments/reschedule",
-        AppointmentViewSet.as_view({"post": "reschedule"}),
-        name="appointment-reschedule",
-    ),
-    path(
-        "external/appointments/import", AppointmentViewSet.as_view({"post": "create_many"}), name="appointment-import"
-    ),
-    path("external/appointments/cancel", AppointmentViewSet.as_view({"post": "cancel"}), name="appointment-cancel"),
-    path(
-        "external/appointments/<str:id>",
-        AppointmentViewSet.as_view({"get": "retrieve", "patch": "update"}),
-        name="appointment",
-    ),
-    path(
-        "external/appointments/<str:id>/outcome-changes",
-        AppointmentViewSet.as_view({"get": "list_outcome_changes"}),
-        name="appointment-outcome-changes",
-    ),
-    path(
-        "external/appointments/<str:id>/notes",
-        AppointmentViewSet.as_view({"get": "list_notes", "post": "create_note"}),
-        name="appointment-notes",
-    ),
-    path(
-        "external/appointments/<str:id>/notes/<str:note_id>",
-        AppointmentViewSet.as_view({"patch": "update_note", "delete": "delete_note"}),
+        f"{DETAIL}/notes/<str:note_id>",
+        view({"patch": "update_note", "delete": "delete_note"}),
         name="appointment-note",
     ),
-    path(
-        "external/call-analyses/<str:call_analysis_call_id>",
-        AppointmentViewSet.as_view({"put": "update_analysis"}),
-        name="call-analysis",
-    ),
-    path(
-        "external/sync/<str:source>/appointments/<str:external_reference>",
-        SyncViewSet.as_view({"put": "sync"}),
-        name="appointment-sync",
-    ),
+    path("external/call-analyses/<str:call_analysis_call_id>", view({"put": "update_analysis"}), name="call-analysis"),
+    path(SYNC, SyncViewSet.as_view({"put": "sync"}), name="appointment-sync"),
     path("external/test/reset", ResetViewSet.as_view({"post": "create"}), name="test-reset"),
     path("external/event-types", EventTypeViewSet.as_view({"get": "list"}), name="event-types"),
 ]

@@ -10,10 +10,8 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from appointments.services import describe_work, hand_over, open_work
-from organizations.actors import staff_actor
 from organizations.models import Membership
-from organizations.permissions import current_user
-from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.bulk import members
 
 LABELS = {"leads": "New setter", "next_steps": "New owner of the next steps", "calls": "New host"}
@@ -86,8 +84,7 @@ hand_over_action = object_action(
 @hand_over_action
 def hand_over_work(page: Any, request: HttpRequest, member: Membership, form: HandOverForm) -> str:
     to = {kind: owner for kind, owner in form.cleaned_data.items() if owner}
-    actor = staff_actor(current_user(request))
-    done = describe_work(hand_over(organization=member.organization, actor=actor, member=member, to=to))
+    done = describe_work(hand_over(organization=member.organization, actor=actor_of(request), member=member, to=to))
     left = describe_work(count_work(member))
     texts = [f"Handed over: {done}." if done else "Nothing was handed over.", f"Left: {left}." if left else ""]
     return " ".join(filter(None, texts))

@@ -16,7 +16,6 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from accounts.pages import secret_page
 from accounts.time_zone import describe_zone
 from appointments.calendar_feed import calendar_address
-from organizations.actors import staff_actor
 from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.services import (
@@ -30,7 +29,7 @@ from organizations.working_hours import format_week
 from staff.accounts.handing_over import hand_over_link, hand_over_work, work_links
 from staff.accounts.working_hours import BUFFERS, DaysOffField, WeekField
 from staff.connections.notifications import email_notifications
-from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.lists import day_and_time
 from staff.toolkit.tenant import TenantAdmin, TenantForm
@@ -181,7 +180,7 @@ class MembershipAdmin(TenantAdmin):
     def save_model(self, request: HttpRequest, obj: Membership, form: MemberForm, change: bool) -> None:
         data = form.cleaned_data
         change_member(
-            actor=staff_actor(current_user(request)),
+            actor=actor_of(request),
             member=obj,
             # The form has only the fields that the user may change.
             role=data.get("role", obj.role),

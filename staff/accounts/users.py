@@ -9,10 +9,10 @@ from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.db.timestamps import zone_names
-from organizations.actors import staff_actor
 from organizations.models import User
 from organizations.permissions import current_user, is_operator
 from organizations.services import save_user
+from staff.toolkit.actions import actor_of
 from staff.toolkit.base import Fieldsets, ServiceAdmin
 from staff.toolkit.forms import ServiceForm, WebAddressField, accepted_email
 
@@ -76,4 +76,4 @@ class UserAdmin(ServiceAdmin):
         return ("id", "email_verified_at", "date_joined", "last_login", *own_access)
 
     def save_model(self, request: HttpRequest, obj: User, form: UserForm, change: bool) -> None:
-        save_user(actor=staff_actor(current_user(request)), user=obj, changed=form.changed_data)
+        save_user(actor=actor_of(request), user=obj, changed=form.changed_data)

@@ -19,7 +19,6 @@ from foundation.db.timestamps import truncate_to_ms
 from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead
 from optins.models import UTM_FIELDS
-from organizations.actors import staff_actor
 from organizations.models import CAN_BE_ASSIGNED, MemberRole, Membership, Organization
 from organizations.permissions import Area, current_user
 from staff.appointments import record, record_page, selected
@@ -32,7 +31,7 @@ from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
 from staff.leads.lists import contact, find_by_lead
 from staff.selections import APPOINTMENT_VIEWS, AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
-from staff.toolkit.actions import row_url
+from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
@@ -193,7 +192,7 @@ class AppointmentAdmin(RecordAdmin):
     def save_model(
         self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool
     ) -> None:
-        actor = staff_actor(current_user(request))
+        actor = actor_of(request)
         if isinstance(form, BookingForm):
             book(organization=form.organization, actor=actor, **form.booking_data())
             obj.refresh_from_db()

@@ -14,8 +14,6 @@ from appointments.models import Appointment
 from appointments.services import changes, preview
 from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import TouchPointType
-from organizations.actors import staff_actor
-from organizations.permissions import current_user
 from staff.appointments.record_forms import (
     CancellationForm,
     NoteForm,
@@ -31,7 +29,7 @@ from staff.appointments.schedule import is_canceled
 from staff.appointments.undoing import UndoForm, undo, undo_button
 from staff.boards.moves import board_url
 from staff.leads.next_steps import home_url, own_membership
-from staff.toolkit.actions import object_action, row_url
+from staff.toolkit.actions import actor_of, object_action, row_url
 from staff.toolkit.lists import day_and_time
 from staff.toolkit.record import RecordAdmin
 from statuses.models import Status, StatusRole
@@ -86,7 +84,7 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
     next_step_at = form.cleaned_data.get("next_step_at")
     if (lead_status or next_step_at) and not may_change(request, appointment.lead):
         raise PermissionDenied
-    organization, actor = appointment.organization, staff_actor(current_user(request))
+    organization, actor = appointment.organization, actor_of(request)
     notified = effects(appointment, changes.replace_outcome, outcome)
     stored = services.edit_appointment(
         organization=organization,
@@ -189,7 +187,7 @@ def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment
     notified = effects(appointment, changes.move, to)
     services.reschedule(
         organization=appointment.organization,
-        actor=staff_actor(current_user(request)),
+        actor=actor_of(request),
         appointment=appointment,
         to=to,
         reason=form.cleaned_data["reason"],
@@ -203,7 +201,7 @@ def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment
 def add_note(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: NoteForm) -> str:
     services.create_note(
         organization=appointment.organization,
-        actor=staff_actor(current_user(request)),
+        actor=actor_of(request),
         appointment=appointment,
         text=form.cleaned_data["note"],
         mentions=list(form.cleaned_data["mentions"]),
@@ -226,7 +224,7 @@ def cancel(page: RecordAdmin, request: HttpRequest, appointment: Appointment, fo
     notified = effects(appointment, changes.cancel)
     services.cancel_appointment(
         organization=appointment.organization,
-        actor=staff_actor(current_user(request)),
+        actor=actor_of(request),
         appointment=appointment,
         notes=form.cleaned_data["notes"],
     )

@@ -15,9 +15,8 @@ from appointments import services
 from appointments.models import Appointment
 from foundation.api.exceptions import Conflict
 from leads.models import NextStep
-from organizations.actors import staff_actor
 from organizations.permissions import current_user
-from staff.toolkit.actions import ConfirmationForm
+from staff.toolkit.actions import ConfirmationForm, actor_of
 from staff.toolkit.record import RecordAdmin
 from statuses.models import StatusRole
 
@@ -64,7 +63,7 @@ def undo_button(
 
 
 def undo(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: UndoForm) -> str:
-    token, actor = form.cleaned_data["undo"], staff_actor(current_user(request))
+    token, actor = form.cleaned_data["undo"], actor_of(request)
     organization, (former, undone) = appointment.organization, map(UUID, token["outcome"])
     former_status, status = map(UUID, token["lead_status"])
     restored = services.undo_outcome(

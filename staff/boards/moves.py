@@ -18,10 +18,8 @@ from django.urls import reverse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
-from organizations.actors import staff_actor
-from organizations.permissions import current_user
 from staff.boards.cards import Card, board_order
-from staff.toolkit.actions import AnyPage, AnyRow, page_context
+from staff.toolkit.actions import AnyPage, AnyRow, actor_of, page_context
 from staff.toolkit.lists import to_uuid
 from staff.toolkit.timeline import full_time
 from statuses.models import Status
@@ -75,7 +73,7 @@ def move(page: AnyPage, board: AnyBoard, request: HttpRequest, row: AnyRow, stat
                 card = board.read_card(page, request, row.pk)
                 return answer(page, request, "overtaken", last_change(board, locked, title), card)
             if present != status.pk:
-                board.change_status(staff_actor(current_user(request)), row, status)
+                board.change_status(actor_of(request), row, status)
                 page.log_change(request, row, f"Moved to {status} on the board.")
             card = board.read_card(page, request, row.pk)
     except DomainError as error:

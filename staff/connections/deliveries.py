@@ -9,9 +9,8 @@ from django.template.defaultfilters import pluralize
 from django.utils.safestring import SafeString
 
 from foundation.outbox import State
-from organizations.actors import staff_actor
-from organizations.permissions import Area, current_user
-from staff.toolkit.actions import ConfirmationForm, object_action
+from organizations.permissions import Area
+from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.base import ReadOnlyInline, format_json, state_label
 from staff.toolkit.lists import DayRangeFilter, time_column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
@@ -68,7 +67,7 @@ class DeliveryAdmin(NewestSearchAdmin):
 
     @admin.action(description="Replay the selected deliveries", permissions=["change"])
     def replay_selected(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
-        actor = staff_actor(current_user(request))
+        actor = actor_of(request)
         selected, disabled, queued = rows.count(), rows.filter(endpoint__is_active=False).count(), 0
         # One replay per organization: the selection can be large, so only one row of each is loaded here.
         for example in rows.order_by("organization_id").distinct("organization_id"):

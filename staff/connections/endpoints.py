@@ -14,10 +14,9 @@ from django.urls import URLPattern, path, reverse
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from accounts.pages import secret_page
-from organizations.actors import staff_actor
-from organizations.permissions import Area, current_user
+from organizations.permissions import Area
 from staff.connections.health import render_health
-from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 from staff.toolkit.times import TimestampField
 from webhooks.models import Endpoint
@@ -146,7 +145,7 @@ class EndpointAdmin(TenantAdmin):
         is_possible=IS_ACTIVE,
     )
     def send_test(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> None:
-        send_test(endpoint=endpoint, actor=staff_actor(current_user(request)))
+        send_test(endpoint=endpoint, actor=actor_of(request))
 
     @object_action(
         "Replay missed events",
@@ -157,7 +156,7 @@ class EndpointAdmin(TenantAdmin):
         is_possible=IS_ACTIVE,
     )
     def replay_missed(self, request: HttpRequest, endpoint: Endpoint, form: ReplayMissedForm) -> None:
-        count = replay_since(endpoint=endpoint, actor=staff_actor(current_user(request)), **form.cleaned_data)
+        count = replay_since(endpoint=endpoint, actor=actor_of(request), **form.cleaned_data)
         messages.success(request, f"{count} deliver{pluralize(count, 'y,ies')} queued.")
 
     @object_action(

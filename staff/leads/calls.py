@@ -14,10 +14,8 @@ from unfold import widgets
 
 from leads import services
 from leads.models import CallResult, Lead
-from organizations.actors import staff_actor
-from organizations.permissions import current_user
 from staff.leads.next_steps import home_url, set_next_step
-from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import Cursor, TimelineEntry, newest
 
@@ -46,7 +44,7 @@ def next_url(request: HttpRequest, lead: Lead) -> str:
     next_url=next_url,
 )
 def log_call(page: RecordAdmin, request: HttpRequest, lead: Lead, form: CallForm) -> str:
-    actor = staff_actor(current_user(request))
+    actor = actor_of(request)
     number = services.log_call(organization=lead.organization, actor=actor, lead_id=lead.pk, **form.cleaned_data)
     result, url = CallResult(form.cleaned_data["result"]).label, set_next_step.button.url(lead)
     link = format_html('<a href="{}" class="underline">Next step …</a>', url)

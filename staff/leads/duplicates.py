@@ -25,11 +25,10 @@ from leads.duplicates import describe_reasons, dismiss, find_similar
 from leads.merging import CHOICES, UNDO_DAYS, merge_leads, reason_against_undoing, undo_merge, when
 from leads.models import Lead, PossibleDuplicate
 from leads.topics import MERGED
-from organizations.actors import staff_actor
-from organizations.permissions import Area, current_user
+from organizations.permissions import Area
 from staff.leads.comparison import compare, counts, custom_fields, warnings_about
 from staff.leads.lists import contact
-from staff.toolkit.actions import page_context, row_url
+from staff.toolkit.actions import actor_of, page_context, row_url
 from staff.toolkit.bulk import selected_action
 from staff.toolkit.lists import to_uuid, two_lines
 from staff.toolkit.record import Card, Fact, RecordAdmin
@@ -107,9 +106,8 @@ def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:
     if merge is None:
         messages.warning(request, "This was undone already.")
         return redirect(row_url(lead))
-    actor = staff_actor(current_user(request))
     try:
-        restored = undo_merge(organization=lead.organization, actor=actor, merge_id=merge.pk)
+        restored = undo_merge(organization=lead.organization, actor=actor_of(request), merge_id=merge.pk)
     except DomainError as error:
         messages.error(request, str(error))
         return redirect("admin:leads_lead_duplicates", lead.pk)
@@ -171,7 +169,7 @@ def merge_chosen(page: TenantAdmin, request: HttpRequest, older: Lead, newer: Le
     with transaction.atomic():
         lead = merge_leads(
             organization=keep.organization,
-            actor=staff_actor(current_user(request)),
+            actor=actor_of(request),
             keep=keep.pk,
             merge=other.pk,
             values=[name for name in names if request.POST.get(name) == str(other.pk)],

@@ -16,8 +16,7 @@ from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead, LeadChange, TouchPointType
 from leads.phones import parse_phone
 from leads.services import add_lead, change_status, edit_lead
-from organizations.actors import staff_actor
-from organizations.permissions import PERMISSIONS, Area, current_user, has_role
+from organizations.permissions import PERMISSIONS, Area, has_role
 from staff.appointments.lead_page import appointments_card, booking_link
 from staff.appointments.timeline import APPOINTMENT_SOURCES
 from staff.boards.layouts import LeadBoard
@@ -39,7 +38,7 @@ from staff.leads.next_steps import (
 from staff.leads.privacy import erase, erasure_notice, export_json
 from staff.optins import opt_ins
 from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
-from staff.toolkit.actions import row_url
+from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.bulk import members, selected_action
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
@@ -269,7 +268,7 @@ class LeadAdmin(RecordAdmin):
         return contact(lead, row_url(lead), describe_calls(lead))
 
     def save_model(self, request: HttpRequest, obj: Lead, form: LeadForm, change: bool) -> None:
-        actor = staff_actor(current_user(request))
+        actor = actor_of(request)
         if not change:
             values = {name: value for name, value in form.changed_values().items() if value is not None}
             add_lead(organization=form.organization, actor=actor, id=obj.pk, **values)

@@ -19,11 +19,10 @@ from appointments import services
 from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import truncate_to_ms
 from leads.models import Lead, NextStep, TouchPointType
-from organizations.actors import staff_actor
 from organizations.models import CAN_BE_ASSIGNED, Membership
 from organizations.permissions import current_user
 from staff.leads.record import SET_BY_STAFF
-from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.bulk import members
 from staff.toolkit.forms import check_new_id
 from staff.toolkit.record import RecordAdmin
@@ -140,7 +139,7 @@ def describe(step: NextStep) -> str:
 @object_action("Next step …", icon="event", question="It stays due until it is marked as done.", form=NextStepForm)
 def set_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: NextStepForm) -> str:
     values = {name: value for name, value in form.cleaned_data.items() if name != "new_id"}
-    actor, id = staff_actor(current_user(request)), form.cleaned_data["new_id"]
+    actor, id = actor_of(request), form.cleaned_data["new_id"]
     step = services.set_next_step(organization=lead.organization, actor=actor, lead_id=lead.pk, id=id, **values)
     return f"Next step: {describe(step)}."
 
@@ -155,7 +154,7 @@ def set_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Nex
 )
 def change_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ChangeStepForm) -> str:
     values = {name: value for name, value in form.cleaned_data.items() if name != "step"}
-    actor, id = staff_actor(current_user(request)), form.cleaned_data["step"]
+    actor, id = actor_of(request), form.cleaned_data["step"]
     step = services.change_next_step(organization=lead.organization, actor=actor, lead_id=lead.pk, step_id=id, **values)
     return f"Next step: {describe(step)}."
 
@@ -169,7 +168,7 @@ def change_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: 
     next_url=lambda request, lead: home_url(request) or row_url(lead),
 )
 def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: StepForm) -> str:
-    actor, id = staff_actor(current_user(request)), form.cleaned_data["step"]
+    actor, id = actor_of(request), form.cleaned_data["step"]
     try:
         services.finish_next_step(organization=lead.organization, actor=actor, lead_id=lead.pk, step_id=id)
     except Conflict as error:  # the button was pressed twice

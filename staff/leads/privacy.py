@@ -14,12 +14,10 @@ from leads.models import Lead
 from leads.privacy.erasing import open_erasure, request_erasure
 from leads.privacy.export import export_lead
 from leads.privacy.rules import find_rows, load_rules
-from organizations.actors import staff_actor
 from organizations.models import SecurityEventKind
-from organizations.permissions import current_user
 from organizations.security_log import record_security_event
 from staff.appointments.upcoming import appointments_of_erased
-from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.export import download
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import full_time
@@ -87,8 +85,7 @@ def export_json(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Confi
     permission="erase",
 )
 def erase(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> str:
-    actor = staff_actor(current_user(request))
-    erasure = request_erasure(organization=lead.organization, actor=actor, lead_id=lead.pk)
+    erasure = request_erasure(organization=lead.organization, actor=actor_of(request), lead_id=lead.pk)
     if not erasure.finished_at:
         return "A lot is stored about this lead, so erasing it takes some minutes. This page shows when it is done."
     lead.refresh_from_db()  # the history's entry for this button has the name of the row

@@ -13,11 +13,10 @@ from uuid_utils.compat import uuid7
 
 from leads import services
 from leads.models import Lead, LeadChange, TouchPointType
-from organizations.actors import ActorKind, staff_actor
-from organizations.permissions import current_user
+from organizations.actors import ActorKind
 from staff.configuration.statuses import status_label
 from staff.leads.comparison import custom_fields
-from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.forms import check_new_id
 from staff.toolkit.record import Card, Fact, RecordAdmin
 from staff.toolkit.timeline import (
@@ -65,14 +64,14 @@ class LeadNoteForm(ConfirmationForm):
     is_done=lambda lead, form: form.is_valid() and lead.status == form.cleaned_data["status"],
 )
 def set_status(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadStatusForm) -> str:
-    status, actor = form.cleaned_data["status"], staff_actor(current_user(request))
+    status, actor = form.cleaned_data["status"], actor_of(request)
     services.change_status(organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=status.pk)
     return f"The status is now {status}."
 
 
 @object_action("Note", icon="edit_note", question="Everyone who can see the lead sees the note.", form=LeadNoteForm)
 def add_note(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadNoteForm) -> str:
-    id, actor = form.cleaned_data["new_id"] or uuid7(), staff_actor(current_user(request))
+    id, actor = form.cleaned_data["new_id"] or uuid7(), actor_of(request)
     services.add_note(organization=lead.organization, actor=actor, lead=lead, text=form.cleaned_data["note"], id=id)
     return "The note was added."
 

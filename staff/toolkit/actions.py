@@ -24,6 +24,8 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from foundation.api.exceptions import DomainError, ValidationFailed
+from organizations.actors import Actor, staff_actor
+from organizations.permissions import current_user
 
 AnyPage: TypeAlias = Any  # a TenantAdmin, whose module imports this one
 AnyRow: TypeAlias = Any  # an instance of the page's model; each page names its own
@@ -146,6 +148,10 @@ def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
         return method
 
     return decorate
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    return staff_actor(current_user(request))
 
 
 def add_form_errors(form: forms.BaseForm, error: DomainError) -> None:

@@ -28,9 +28,7 @@ from unfold.views import ChangeList
 from foundation.api.exceptions import Conflict, DomainError
 from foundation.db.timestamps import MillisecondDateTimeField
 from foundation.outbox import Job, State
-from organizations.actors import staff_actor
-from organizations.permissions import current_user
-from staff.toolkit.actions import AnyPage, AnyRow, row_url
+from staff.toolkit.actions import AnyPage, AnyRow, actor_of, row_url
 from staff.toolkit.forms import ServiceForm
 from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator
 from staff.toolkit.times import TimestampField, TimestampWidget
@@ -152,12 +150,10 @@ class ServiceAdmin(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: AnyRow, form: Any, change: bool) -> None:
         if not (change and self.is_read_only):
-            actor = staff_actor(current_user(request))
-            self.save_service(organization=obj.organization, actor=actor, **{self.service_argument: obj})
+            self.save_service(organization=obj.organization, actor=actor_of(request), **{self.service_argument: obj})
 
     def delete_model(self, request: HttpRequest, obj: AnyRow) -> None:
-        actor = staff_actor(current_user(request))
-        self.delete_service(organization=obj.organization, actor=actor, **{self.service_argument: obj})
+        self.delete_service(organization=obj.organization, actor=actor_of(request), **{self.service_argument: obj})
 
     def save_related(self, request: HttpRequest, form: object, formsets: object, change: bool) -> None:
         """Do nothing: inlines are read-only, and the service has written all that belongs to the row."""

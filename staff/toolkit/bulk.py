@@ -11,9 +11,8 @@ from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
-from organizations.actors import staff_actor
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
-from organizations.permissions import current_user
+from staff.toolkit.actions import actor_of
 from staff.toolkit.tenant import TenantAdmin
 
 MAX_SELECTED = 200
@@ -51,7 +50,7 @@ def selected_action(
             context = {"title": title, "opts": page.opts, "question": question, "action": name, "form": form}
             context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
             return TemplateResponse(request, "admin/confirm_selected.html", context)
-        actor, values = staff_actor(current_user(request)), dict(form.cleaned_data) if form else {}
+        actor, values = actor_of(request), dict(form.cleaned_data) if form else {}
         choice = values.pop("value", None)
         change_rows(page, request, rows, lambda row: change(actor, row, choice, **values))
         return None
