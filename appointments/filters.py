@@ -6,25 +6,9 @@ from typing import Any
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Q, QuerySet
 
+from appointments import models
 from appointments.conditions import BOOKED_ROLES
-from appointments.models import (
-    Appointment,
-    AppointmentQuerySet,
-    CallCategory,
-    DeletedNote,
-    EventType,
-    Note,
-    OutcomeChange,
-)
-from foundation.api.filters import (
-    BooleanFilter,
-    ChoiceFilter,
-    DateTimeFilter,
-    IdListFilter,
-    OrderingFilter,
-    ReferenceFilter,
-    RelatedIdFilter,
-)
+from foundation.api import filters
 from foundation.api.unfiltered import NamedListFilter, RelatedListFilter
 from foundation.db.expressions import is_any_of
 from foundation.db.names import by_name
@@ -33,19 +17,20 @@ from organizations.filters import CountedListFilter, MemberEmailFilter
 from statuses.models import Status, StatusRole
 from webhooks.filters import SubjectFilter
 
-APPOINTMENT = partial(RelatedIdFilter, "appointment", Appointment)
+APPOINTMENT = partial(filters.RelatedIdFilter, "appointment", models.Appointment)
 APPOINTMENT_EVENTS = SubjectFilter(
-    "appointment_id", RelatedIdFilter("pk", Appointment, help_text="An appointment: events about it and its notes.")
+    "appointment_id",
+    filters.RelatedIdFilter("pk", models.Appointment, help_text="An appointment: events about it and its notes."),
 )
-APPOINTMENT_EVENTS.add(Appointment, "pk")
-APPOINTMENT_EVENTS.add(Note, "appointment")
-APPOINTMENT_EVENTS.add(DeletedNote, "appointment")
-LEAD_EVENTS.add(Appointment, "lead")
-LEAD_EVENTS.add(Note, "appointment__lead")
-LEAD_EVENTS.add(DeletedNote, "appointment__lead")
+APPOINTMENT_EVENTS.add(models.Appointment, "pk")
+APPOINTMENT_EVENTS.add(models.Note, "appointment")
+APPOINTMENT_EVENTS.add(models.DeletedNote, "appointment")
+LEAD_EVENTS.add(models.Appointment, "lead")
+LEAD_EVENTS.add(models.Note, "appointment__lead")
+LEAD_EVENTS.add(models.DeletedNote, "appointment__lead")
 
 
-class HasOutcomeFilter(BooleanFilter):
+class HasOutcomeFilter(filters.BooleanFilter):
     """Appointments whose outcome has been set since the booking: it is neither empty nor booked nor rescheduled."""
 
     def filter(self, qs: QuerySet, value: bool) -> QuerySet:
@@ -55,37 +40,39 @@ class HasOutcomeFilter(BooleanFilter):
         return qs.filter(is_any) if value else qs.filter(Q(is_any) | Q(**{self.field_name: None}))
 
 
-class AnyReferenceFilter(ReferenceFilter):
+class AnyReferenceFilter(filters.ReferenceFilter):
     """Appointments that have the reference, or had it before they were moved under another one."""
 
     def filter(self, qs: QuerySet, value: str) -> QuerySet:
-        assert isinstance(qs, AppointmentQuerySet)
+        assert isinstance(qs, models.AppointmentQuerySet)
         return qs.with_reference(value)
 
 
 class AppointmentFilter(CountedListFilter):
-    id = IdListFilter()
+    id = filters.IdListFilter()
     external_reference = AnyReferenceFilter()
     lead_id = LeadIdFilter()
-    event_type_id = RelatedIdFilter("event_type", EventType, help_text="An event type of the organization.")
-    call_category = ChoiceFilter("call_category", CallCategory)
-    outcome_role = ChoiceFilter("outcome__role", StatusRole)
+    event_type_id = filters.RelatedIdFilter(
+        "event_type", models.EventType, help_text="An event type of the organization."
+    )
+    call_category = filters.ChoiceFilter("call_category", models.CallCategory)
+    outcome_role = filters.ChoiceFilter("outcome__role", StatusRole)
     has_outcome = HasOutcomeFilter(
         "outcome", help_text="Whether the outcome is another one than none, booked (APPOINTMENT_BOOKED) or RESCHEDULED."
     )
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
     triager = MemberEmailFilter("triager", help_text="The triager's e-mail.")
     closer = MemberEmailFilter("host", help_text="The host's e-mail.")
-    scheduled_from = DateTimeFilter("schedule_time", "gte")
-    scheduled_to = DateTimeFilter("schedule_time", "lte")
-    created_from = DateTimeFilter("created_at", "gte")
-    created_to = DateTimeFilter("created_at", "lte")
-    updated_from = DateTimeFilter("updated_at", "gte")
-    updated_to = DateTimeFilter("updated_at", "lte")
-    ordering = OrderingFilter("created_at", "updated_at", "schedule_time")
+    scheduled_from = filters.DateTimeFilter("schedule_time", "gte")
+    scheduled_to = filters.DateTimeFilter("schedule_time", "lte")
+    created_from = filters.DateTimeFilter("created_at", "gte")
+    created_to = filters.DateTimeFilter("created_at", "lte")
+    updated_from = filters.DateTimeFilter("updated_at", "gte")
+    updated_to = filters.DateTimeFilter("updated_at", "lte")
+    ordering = filters.OrderingFilter("created_at", "updated_at", "schedule_time")
 
     class Meta:
-        model = Appointment
+        model = models.Appointment
         fields = ()
 
 
@@ -93,7 +80,7 @@ class OutcomeChangeFilter(RelatedListFilter):
     parent = staticmethod(APPOINTMENT)
 
     class Meta:
-        model = OutcomeChange
+        model = models.OutcomeChange
         fields = ()
 
 
@@ -101,7 +88,7 @@ class NoteFilter(RelatedListFilter):
     parent = staticmethod(APPOINTMENT)
 
     class Meta:
-        model = Note
+        model = models.Note
         fields = ()
 
 
@@ -109,5 +96,5 @@ class EventTypeFilter(NamedListFilter):
     sort_key = by_name("name")
 
     class Meta:
-        model = EventType
+        model = models.EventType
         fields = ()

@@ -1,19 +1,11 @@
 """Erasing a lead: appointments are counted, so they stay, without personal data."""
 
-from appointments.models import (
-    Appointment,
-    AppointmentChange,
-    CallAnalysis,
-    DeletedNote,
-    FormerReference,
-    Note,
-    OutcomeChange,
-)
+from appointments import models
 from leads.privacy.rules import delete_rows, empty_rows
 from optins.models import UTM_FIELDS
 
 empty_rows(
-    Appointment,
+    models.Appointment,
     {**dict.fromkeys([*UTM_FIELDS, "meeting_url", "recording_url", "external_reference"]), "custom_values": {}},
     harmless={
         "call_category",
@@ -28,5 +20,5 @@ empty_rows(
     },
 )
 # Statuses, and who set them: how long leads had a status is counted.
-empty_rows(OutcomeChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
-delete_rows(AppointmentChange, CallAnalysis, DeletedNote, FormerReference, Note)
+empty_rows(models.OutcomeChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
+delete_rows(models.AppointmentChange, models.CallAnalysis, models.DeletedNote, models.FormerReference, models.Note)

@@ -4,18 +4,7 @@ To add a field, add one line to `AppointmentListSerializer` (lists, the detail a
 `AppointmentDetailSerializer`.
 """
 
-from appointments.models import (
-    Appointment,
-    AppointmentSource,
-    CallAnalysis,
-    CallCategory,
-    CanceledBy,
-    EventType,
-    Note,
-    OutcomeChange,
-    Provider,
-    RescheduledBy,
-)
+from appointments import models
 from foundation.api import sql_serializers as sql
 from foundation.api.batches import ImportedRowSerializer, ImportSerializer, ResultsField
 from leads.models import CustomField
@@ -31,11 +20,11 @@ from webhooks.topics import utm_fields
 class EventTypeSerializer(sql.SQLSerializer):
     """The event type of an appointment. Every field is null if the appointment has no event type."""
 
-    model = EventType
+    model = models.EventType
 
     id = sql.UUIDField(null=True, help_text="The event type's id.")
     provider = sql.OpenChoiceField(
-        Provider, null=True, help_text="Null for an event type that was created through this API."
+        models.Provider, null=True, help_text="Null for an event type that was created through this API."
     )
     owner_name = sql.StringField(null=True, help_text="The owner's name at the scheduler.")
 
@@ -44,12 +33,12 @@ class EventTypeDetailSerializer(sql.SQLSerializer):
     """An event type, as events have it."""
 
     component_name = "EventTypeDetail"
-    model = EventType
+    model = models.EventType
 
     id = sql.UUIDField(help_text="The event type's id.")
     name = sql.StringField(help_text="Its name, which appointments show as appointment_type.")
-    call_category = sql.ChoiceField(CallCategory, help_text="The category of new appointments.")
-    provider = sql.OpenChoiceField(Provider, null=True, help_text="The scheduler that it comes from.")
+    call_category = sql.ChoiceField(models.CallCategory, help_text="The category of new appointments.")
+    provider = sql.OpenChoiceField(models.Provider, null=True, help_text="The scheduler that it comes from.")
     owner_name = sql.StringField(null=True, help_text="The owner's name at the scheduler.")
     duration_minutes = sql.IntegerField(help_text="How long its calls are, in minutes.")
 
@@ -66,7 +55,7 @@ class EventTypeItemSerializer(EventTypeDetailSerializer):
 class NoteSerializer(sql.SQLSerializer):
     """A note about an appointment."""
 
-    model = Note
+    model = models.Note
 
     note = sql.StringField(help_text="The note's text.")
     mention_users = sql.NestedList(
@@ -79,7 +68,7 @@ class NoteSerializer(sql.SQLSerializer):
 class CallAnalysisSerializer(sql.SQLSerializer):
     """The analysis of the recorded call."""
 
-    model = CallAnalysis
+    model = models.CallAnalysis
 
     id = sql.UUIDField(help_text="The analysis's id.")
     call_analysis_call_id = sql.StringField(help_text="The call's id on the analysis platform.")
@@ -95,7 +84,7 @@ class AppointmentListSerializer(sql.SQLSerializer):
     """An appointment in lists."""
 
     component_name = "AppointmentItem"
-    model = Appointment
+    model = models.Appointment
 
     id = sql.UUIDField(help_text="The appointment's id.")
     lead = sql.NestedObject(LeadSummarySerializer, help_text="Who the call is with.")
@@ -105,22 +94,24 @@ class AppointmentListSerializer(sql.SQLSerializer):
     triager = sql.NestedObject(UserSerializer, null=True, help_text="Who qualifies the lead before the call.")
     meeting_url = sql.StringField(null=True, help_text="Where the call takes place.")
     appointment_type = sql.StringField("event_type__name", null=True, help_text="The event type's name.")
-    call_category = sql.ChoiceField(CallCategory, help_text="The kind of call.")
+    call_category = sql.ChoiceField(models.CallCategory, help_text="The kind of call.")
     appointment_event_type = sql.NestedObject(EventTypeSerializer, "event_type", help_text="The event type.")
     outcome = sql.NestedObject(OutcomeSerializer, null=True, help_text="What came of the call; null until it is set.")
     notes = sql.FirstRelatedObject(
         NoteSerializer,
-        lambda outer: Note.unscoped.filter(appointment=outer("pk")).order_by("-created_at", "-id"),
+        lambda outer: models.Note.unscoped.filter(appointment=outer("pk")).order_by("-created_at", "-id"),
         help_text="The latest note.",
     )
     recording_url = sql.StringField(null=True, help_text="The call's recording.")
     no_show = sql.BooleanField(help_text="Whether the lead missed the call.")
-    source = sql.ChoiceField(AppointmentSource, help_text="MANUAL if it was created through this API or by staff.")
+    source = sql.ChoiceField(
+        models.AppointmentSource, help_text="MANUAL if it was created through this API or by staff."
+    )
     external_reference = sql.StringField(null=True, help_text="The source system's id of the booking.")
     utm_source, utm_medium, utm_campaign, utm_content, utm_term = utm_fields()
     call_analysis = sql.FirstRelatedObject(
         CallAnalysisSerializer,
-        lambda outer: CallAnalysis.unscoped.filter(appointment=outer("pk")),
+        lambda outer: models.CallAnalysis.unscoped.filter(appointment=outer("pk")),
         help_text="The analysis of the recorded call.",
     )
     custom_fields = custom_fields(CustomField.Entity.APPOINTMENT)
@@ -151,7 +142,7 @@ class AppointmentDetailSerializer(AppointmentListSerializer):
 class OutcomeChangeSerializer(StatusChangeSerializer):
     """A change of an appointment's outcome."""
 
-    model = OutcomeChange
+    model = models.OutcomeChange
 
     from_ = sql.NestedObject(
         OutcomeSerializer, "from_status", null=True, help_text="The outcome before; null at the booking."
@@ -257,7 +248,7 @@ class ReschedulingSerializer(sql.SQLSerializer):
 class ReschedulingDetailsSerializer(sql.SQLSerializer):
     """What the request that rescheduled an appointment said about it. All are null if staff did it."""
 
-    rescheduled_by = sql.OpenChoiceField(RescheduledBy, null=True, help_text="Who wanted another time.")
+    rescheduled_by = sql.OpenChoiceField(models.RescheduledBy, null=True, help_text="Who wanted another time.")
     reason = sql.StringField(null=True, help_text="Why.")
     duration_minutes = sql.IntegerField(
         null=True, help_text="How long the call is from now on, if the request said so."
@@ -267,6 +258,6 @@ class ReschedulingDetailsSerializer(sql.SQLSerializer):
 class CancellationDetailsSerializer(sql.SQLSerializer):
     """What the request that canceled an appointment said about it. All are null if staff did it."""
 
-    canceled_by = sql.OpenChoiceField(CanceledBy, null=True, help_text="Who canceled.")
+    canceled_by = sql.OpenChoiceField(models.CanceledBy, null=True, help_text="Who canceled.")
     reason = sql.StringField(null=True, help_text="Why.")
     rescheduled_to = sql.StringField(null=True, help_text="The reference of the booking that replaces this one.")

@@ -6,6 +6,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from appointments import serializers
 from appointments.filters import AppointmentFilter, EventTypeFilter, NoteFilter, OutcomeChangeFilter
 from appointments.input_serializers import (
     AppointmentImportInputSerializer,
@@ -18,19 +19,6 @@ from appointments.input_serializers import (
     ReschedulingInputSerializer,
 )
 from appointments.models import RememberedCancellation
-from appointments.serializers import (
-    AppointmentDetailSerializer,
-    AppointmentImportSerializer,
-    AppointmentListSerializer,
-    BookingSerializer,
-    CallAnalysisSerializer,
-    CancellationSerializer,
-    EventTypeItemSerializer,
-    NoteItemSerializer,
-    OutcomeChangeSerializer,
-    RememberedCancellationSerializer,
-    ReschedulingSerializer,
-)
 from appointments.services import (
     book,
     cancel_by_reference,
@@ -43,26 +31,16 @@ from appointments.services import (
     reschedule_by_reference,
     write_note,
 )
+from foundation.api import openapi
 from foundation.api.batches import ImportViewSet, Row
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.fields import MAX_NAME_LENGTH
-from foundation.api.openapi import (
-    ERROR,
-    IF_MATCH,
-    PREFER,
-    ActionResponse,
-    ChangedResponse,
-    DetailResponse,
-    ListResponse,
-    UpdateResponse,
-    list_parameters,
-)
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from foundation.db.timestamps import isoformat_z
 from leads.serializers import NoteDeletionSerializer
 
-APPOINTMENT = ("appointment", AppointmentDetailSerializer)
+APPOINTMENT = ("appointment", serializers.AppointmentDetailSerializer)
 
 
 class AppointmentViewSet(ImportViewSet):
@@ -73,12 +51,12 @@ class AppointmentViewSet(ImportViewSet):
 
     @extend_schema(
         summary="Create an appointment",
-        parameters=[PREFER],
+        parameters=[openapi.PREFER],
         request=BookingInputSerializer,
         responses={
-            200: ActionResponse(BookingSerializer, "Appointment already exists", APPOINTMENT),
-            201: ActionResponse(BookingSerializer, "Appointment created", APPOINTMENT),
-            409: OpenApiResponse(ERROR, "The reference is booked for another time."),
+            200: openapi.ActionResponse(serializers.BookingSerializer, "Appointment already exists", APPOINTMENT),
+            201: openapi.ActionResponse(serializers.BookingSerializer, "Appointment created", APPOINTMENT),
+            409: OpenApiResponse(openapi.ERROR, "The reference is booked for another time."),
         },
     )
     def create(self, request: Request) -> Response:
@@ -98,7 +76,7 @@ class AppointmentViewSet(ImportViewSet):
     @extend_schema(
         summary="Import appointments",
         request=AppointmentImportInputSerializer,
-        responses={200: ActionResponse(AppointmentImportSerializer, "Rows imported")},
+        responses={200: openapi.ActionResponse(serializers.AppointmentImportSerializer, "Rows imported")},
     )
     def create_many(self, request: Request) -> Response:
         """Book up to 200 appointments, one after the other. A row that fails stops no other. Safe to repeat.
@@ -111,12 +89,14 @@ class AppointmentViewSet(ImportViewSet):
 
     @extend_schema(
         summary="Reschedule an appointment",
-        parameters=[PREFER],
+        parameters=[openapi.PREFER],
         request=ReschedulingInputSerializer,
         responses={
-            200: ActionResponse(ReschedulingSerializer, "Appointment rescheduled", APPOINTMENT),
-            404: OpenApiResponse(ERROR, "No appointment has this reference."),
-            409: OpenApiResponse(ERROR, "Another appointment has the new reference, or a scheduler manages this one."),
+            200: openapi.ActionResponse(serializers.ReschedulingSerializer, "Appointment rescheduled", APPOINTMENT),
+            404: OpenApiResponse(openapi.ERROR, "No appointment has this reference."),
+            409: OpenApiResponse(
+                openapi.ERROR, "Another appointment has the new reference, or a scheduler manages this one."
+            ),
         },
     )
     def reschedule(self, request: Request) -> Response:
@@ -133,13 +113,13 @@ class AppointmentViewSet(ImportViewSet):
 
     @extend_schema(
         summary="Cancel an appointment",
-        parameters=[PREFER],
+        parameters=[openapi.PREFER],
         request=CancellationInputSerializer,
         responses={
-            200: ActionResponse(CancellationSerializer, "Appointment canceled", APPOINTMENT),
-            202: ActionResponse(RememberedCancellationSerializer, "Cancellation remembered"),
-            404: OpenApiResponse(ERROR, "No appointment has this reference."),
-            409: OpenApiResponse(ERROR, "A scheduler manages the appointment."),
+            200: openapi.ActionResponse(serializers.CancellationSerializer, "Appointment canceled", APPOINTMENT),
+            202: openapi.ActionResponse(serializers.RememberedCancellationSerializer, "Cancellation remembered"),
+            404: OpenApiResponse(openapi.ERROR, "No appointment has this reference."),
+            409: OpenApiResponse(openapi.ERROR, "A scheduler manages the appointment."),
         },
     )
     def cancel(self, request: Request) -> Response:
@@ -159,29 +139,33 @@ class AppointmentViewSet(ImportViewSet):
 
     @extend_schema(
         summary="List appointments",
-        parameters=list_parameters(AppointmentFilter),
-        responses={200: ListResponse(AppointmentListSerializer, "Appointments retrieved")},
+        parameters=openapi.list_parameters(AppointmentFilter),
+        responses={200: openapi.ListResponse(serializers.AppointmentListSerializer, "Appointments retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's appointments, newest first."""
-        return self.list_response(AppointmentListSerializer, AppointmentFilter, message="Appointments retrieved")
+        return self.list_response(
+            serializers.AppointmentListSerializer, AppointmentFilter, message="Appointments retrieved"
+        )
 
     @extend_schema(
         summary="Get an appointment",
-        responses={200: DetailResponse(AppointmentDetailSerializer, "Appointment retrieved")},
+        responses={200: openapi.DetailResponse(serializers.AppointmentDetailSerializer, "Appointment retrieved")},
     )
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one appointment with its sources and opt-ins."""
-        return self.detail_response(AppointmentDetailSerializer, id, message="Appointment retrieved")
+        return self.detail_response(serializers.AppointmentDetailSerializer, id, message="Appointment retrieved")
 
     @extend_schema(
         summary="Update an appointment",
-        parameters=[IF_MATCH],
+        parameters=[openapi.IF_MATCH],
         request=AppointmentUpdateInputSerializer,
         responses={
-            200: UpdateResponse(AppointmentDetailSerializer, "Appointment updated"),
-            409: OpenApiResponse(ERROR, "The lead was erased, and a value can be personal."),
-            412: ChangedResponse(AppointmentDetailSerializer, "The appointment has another updated_at than If-Match"),
+            200: openapi.UpdateResponse(serializers.AppointmentDetailSerializer, "Appointment updated"),
+            409: OpenApiResponse(openapi.ERROR, "The lead was erased, and a value can be personal."),
+            412: openapi.ChangedResponse(
+                serializers.AppointmentDetailSerializer, "The appointment has another updated_at than If-Match"
+            ),
         },
     )
     def update(self, request: Request, id: str) -> Response:
@@ -201,23 +185,25 @@ class AppointmentViewSet(ImportViewSet):
 
     @extend_schema(
         summary="List an appointment's outcome changes",
-        parameters=list_parameters(OutcomeChangeFilter),
-        responses={200: ListResponse(OutcomeChangeSerializer, "Outcome changes retrieved")},
+        parameters=openapi.list_parameters(OutcomeChangeFilter),
+        responses={200: openapi.ListResponse(serializers.OutcomeChangeSerializer, "Outcome changes retrieved")},
     )
     def list_outcome_changes(self, request: Request, id: str) -> Response:
         """Return one page of the changes of an appointment's outcome, newest first."""
         return self.list_response(
-            OutcomeChangeSerializer, OutcomeChangeFilter, message="Outcome changes retrieved", parent_id=id
+            serializers.OutcomeChangeSerializer, OutcomeChangeFilter, message="Outcome changes retrieved", parent_id=id
         )
 
     @extend_schema(
         summary="Store a call analysis",
         request=CallAnalysisInputSerializer,
         responses={
-            200: ActionResponse(CallAnalysisSerializer, "Call analysis updated"),
-            201: ActionResponse(CallAnalysisSerializer, "Call analysis created"),
-            404: OpenApiResponse(ERROR, "No appointment has the reference, or matches."),
-            409: OpenApiResponse(ERROR, "Several appointments match, or the appointment has another call's analysis."),
+            200: openapi.ActionResponse(serializers.CallAnalysisSerializer, "Call analysis updated"),
+            201: openapi.ActionResponse(serializers.CallAnalysisSerializer, "Call analysis created"),
+            404: OpenApiResponse(openapi.ERROR, "No appointment has the reference, or matches."),
+            409: OpenApiResponse(
+                openapi.ERROR, "Several appointments match, or the appointment has another call's analysis."
+            ),
         },
     )
     def update_analysis(self, request: Request, call_analysis_call_id: str) -> Response:
@@ -239,20 +225,20 @@ class AppointmentViewSet(ImportViewSet):
 
     @extend_schema(
         summary="List notes of an appointment",
-        parameters=list_parameters(NoteFilter),
-        responses={200: ListResponse(NoteItemSerializer, "Notes retrieved")},
+        parameters=openapi.list_parameters(NoteFilter),
+        responses={200: openapi.ListResponse(serializers.NoteItemSerializer, "Notes retrieved")},
     )
     def list_notes(self, request: Request, id: str) -> Response:
         """Return one page of the appointment's notes, newest first."""
-        return self.list_response(NoteItemSerializer, NoteFilter, message="Notes retrieved", parent_id=id)
+        return self.list_response(serializers.NoteItemSerializer, NoteFilter, message="Notes retrieved", parent_id=id)
 
     @extend_schema(
         summary="Add a note to an appointment",
         request=NoteInputSerializer,
         responses={
-            200: ActionResponse(NoteItemSerializer, "Note already exists"),
-            201: ActionResponse(NoteItemSerializer, "Note created"),
-            409: OpenApiResponse(ERROR, "The reference belongs to a note with another text."),
+            200: openapi.ActionResponse(serializers.NoteItemSerializer, "Note already exists"),
+            201: openapi.ActionResponse(serializers.NoteItemSerializer, "Note created"),
+            409: OpenApiResponse(openapi.ERROR, "The reference belongs to a note with another text."),
         },
     )
     def create_note(self, request: Request, id: str) -> Response:
@@ -269,8 +255,8 @@ class AppointmentViewSet(ImportViewSet):
         summary="Change a note of an appointment",
         request=NoteUpdateInputSerializer,
         responses={
-            200: UpdateResponse(NoteItemSerializer, "Note updated"),
-            403: OpenApiResponse(ERROR, "Only the API key that wrote the note can change or delete it."),
+            200: openapi.UpdateResponse(serializers.NoteItemSerializer, "Note updated"),
+            403: OpenApiResponse(openapi.ERROR, "Only the API key that wrote the note can change or delete it."),
         },
     )
     def update_note(self, request: Request, id: str, note_id: str) -> Response:
@@ -288,8 +274,8 @@ class AppointmentViewSet(ImportViewSet):
     @extend_schema(
         summary="Delete a note of an appointment",
         responses={
-            200: ActionResponse(NoteDeletionSerializer, "Note deleted"),
-            403: OpenApiResponse(ERROR, "Only the API key that wrote the note can change or delete it."),
+            200: openapi.ActionResponse(NoteDeletionSerializer, "Note deleted"),
+            403: OpenApiResponse(openapi.ERROR, "Only the API key that wrote the note can change or delete it."),
         },
     )
     def delete_note(self, request: Request, id: str, note_id: str) -> Response:
@@ -304,9 +290,9 @@ class EventTypeViewSet(ExternalViewSet):
 
     @extend_schema(
         summary="List event types",
-        parameters=list_parameters(EventTypeFilter),
-        responses={200: ListResponse(EventTypeItemSerializer, "Event types retrieved")},
+        parameters=openapi.list_parameters(EventTypeFilter),
+        responses={200: openapi.ListResponse(serializers.EventTypeItemSerializer, "Event types retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's event types, ordered by name."""
-        return self.list_response(EventTypeItemSerializer, EventTypeFilter, message="Event types retrieved")
+        return self.list_response(serializers.EventTypeItemSerializer, EventTypeFilter, message="Event types retrieved")

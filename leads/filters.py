@@ -7,15 +7,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from foundation.api.filters import (
-    ChoiceFilter,
-    DateTimeFilter,
-    IdListFilter,
-    OrderingFilter,
-    QueryFilter,
-    ReferenceFilter,
-    RelatedIdFilter,
-)
+from foundation.api import filters
 from foundation.api.sql_serializers import Tenant
 from foundation.api.unfiltered import NamedListFilter, RelatedListFilter
 from foundation.db.names import by_name
@@ -27,7 +19,7 @@ from statuses.models import Status, StatusRole
 from webhooks.filters import SubjectFilter
 
 
-class LeadIdFilter(RelatedIdFilter):
+class LeadIdFilter(filters.RelatedIdFilter):
     def __init__(self, help_text: str = "A lead of the organization.") -> None:
         super().__init__("lead", Lead, help_text=help_text)
 
@@ -45,7 +37,7 @@ LEAD_EVENTS.add(DeletedLeadNote, "lead")
 LEAD_EVENTS.add(LeadMerge, "lead", column="previous_id")
 
 
-class PhoneFilter(QueryFilter):
+class PhoneFilter(filters.QueryFilter):
     """Leads with this phone number in any spelling. Without + it is one of the organization's default country."""
 
     def __init__(self) -> None:
@@ -65,7 +57,7 @@ class PhoneFilter(QueryFilter):
         return False
 
 
-class LeadReferenceFilter(ReferenceFilter):
+class LeadReferenceFilter(filters.ReferenceFilter):
     """The lead with this `external_reference`, compared exactly."""
 
     def filter(self, qs: QuerySet, value: str) -> QuerySet:
@@ -73,18 +65,18 @@ class LeadReferenceFilter(ReferenceFilter):
 
 
 class LeadFilter(CountedListFilter):
-    id = IdListFilter()
+    id = filters.IdListFilter()
     external_reference = LeadReferenceFilter()
-    email = QueryFilter("email", method="filter_email", help_text="The lead's e-mail, case-insensitive.")
+    email = filters.QueryFilter("email", method="filter_email", help_text="The lead's e-mail, case-insensitive.")
     phone = PhoneFilter()
-    status_id = RelatedIdFilter("status", Status, help_text="A status of the organization.")
-    status_role = ChoiceFilter("status__role", StatusRole)
+    status_id = filters.RelatedIdFilter("status", Status, help_text="A status of the organization.")
+    status_role = filters.ChoiceFilter("status__role", StatusRole)
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
-    created_from = DateTimeFilter("created_at", "gte")
-    created_to = DateTimeFilter("created_at", "lte")
-    updated_from = DateTimeFilter("updated_at", "gte")
-    updated_to = DateTimeFilter("updated_at", "lte")
-    ordering = OrderingFilter("created_at", "updated_at")
+    created_from = filters.DateTimeFilter("created_at", "gte")
+    created_to = filters.DateTimeFilter("created_at", "lte")
+    updated_from = filters.DateTimeFilter("updated_at", "gte")
+    updated_to = filters.DateTimeFilter("updated_at", "lte")
+    ordering = filters.OrderingFilter("created_at", "updated_at")
 
     class Meta:
         model = Lead

@@ -6,18 +6,10 @@ from uuid import UUID
 
 from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
+from leads import services
 from leads.custom_values import TOO_LONG, JsonValue, are_too_long, merge_custom_values
 from leads.models import CustomField, Lead
 from leads.phones import Phone, parse_phone
-from leads.services import (
-    check_reference_owner,
-    find_members,
-    find_reference_owner,
-    get_or_create_source,
-    normalized_source_name,
-    save_lead,
-    upsert_lead,
-)
 from organizations.actors import Actor
 from organizations.models import Organization
 from statuses.models import Board, StatusRole
@@ -57,15 +49,17 @@ def upsert_by_email(
     if phone:
         fields["phone_e164"] = {"phone_e164": phone.e164, "phone_country": phone.country}
     if setter_email:
-        fields["setter_email"] = find_members(organization, {"setter": setter_email})
+        fields["setter_email"] = services.find_members(organization, {"setter": setter_email})
     if external_reference:
         fields["external_reference"] = {"external_reference": external_reference}
-    owner_id = find_reference_owner(organization, external_reference)
+    owner_id = services.find_reference_owner(organization, external_reference)
     custom_values = merge_custom_values(Lead(organization=organization), CustomField.Entity.LEAD, custom_fields or {})
-    lead_source = get_or_create_source(organization=organization, name=normalized_source_name(source) or "MANUAL")
+    lead_source = services.get_or_create_source(
+        organization=organization, name=services.normalized_source_name(source) or "MANUAL"
+    )
     if source:
         fields["source"] = {"last_source": lead_source}
-    lead, is_new = upsert_lead(
+    lead, is_new = services.upsert_lead(
         organization=organization,
         actor=actor,
         email=email,
@@ -80,12 +74,12 @@ def upsert_by_email(
             "external_reference": None if owner_id else external_reference,
         },
     )
-    check_reference_owner(external_reference, owner_id, lead)
+    services.check_reference_owner(external_reference, owner_id, lead)
     if is_new:
         return UpsertedLead(lead.pk, is_new, [*fields, *field_names(organization, custom_values)], [])
     changed, kept = fill_fields(lead, fields, overwrite)
     changed_ids, kept_ids = fill_custom_values(lead, custom_values, may_replace="custom_fields" in overwrite)
-    save_lead(lead, actor=actor)
+    services.save_lead(lead, actor=actor)
     changed, kept = changed + field_names(organization, changed_ids), kept + field_names(organization, kept_ids)
     return UpsertedLead(lead.pk, is_new, changed, kept)
 

@@ -7,43 +7,16 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from foundation.api import openapi
 from foundation.api.batches import ImportViewSet, Row
 from foundation.api.exceptions import ResourceNotFound
-from foundation.api.openapi import (
-    ERROR,
-    IF_MATCH,
-    ActionResponse,
-    ChangedResponse,
-    DetailResponse,
-    ListResponse,
-    UpdateResponse,
-    list_parameters,
-)
 from foundation.api.responses import action_response, data_response
 from foundation.api.viewsets import ExternalViewSet
+from leads import serializers
 from leads.filters import CustomFieldFilter, LeadFilter, LeadNoteFilter, LeadStatusChangeFilter, SourceFilter
 from leads.notes import change_lead_note, delete_lead_note, write_lead_note
 from leads.patches import patch_lead
 from leads.privacy.erasing import request_erasure
-from leads.serializers import (
-    CustomFieldItemSerializer,
-    LeadErasureSerializer,
-    LeadImportInputSerializer,
-    LeadImportSerializer,
-    LeadListSerializer,
-    LeadNoteInputSerializer,
-    LeadNoteItemSerializer,
-    LeadNoteUpdateInputSerializer,
-    LeadSerializer,
-    LeadStatusChangeSerializer,
-    LeadStatusSerializer,
-    LeadUpdateInputSerializer,
-    LeadUpsertInputSerializer,
-    LeadUpsertSerializer,
-    NoteDeletionSerializer,
-    SourceItemSerializer,
-    StatusUpdateInputSerializer,
-)
 from leads.services import change_status, find_merged
 from leads.upserts import upsert_by_email
 from statuses.serializers import StatusSerializer
@@ -54,19 +27,19 @@ class LeadViewSet(ImportViewSet):
 
     @extend_schema(
         summary="List leads",
-        parameters=list_parameters(LeadFilter),
-        responses={200: ListResponse(LeadListSerializer, "Leads retrieved")},
+        parameters=openapi.list_parameters(LeadFilter),
+        responses={200: openapi.ListResponse(serializers.LeadListSerializer, "Leads retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's leads, newest first."""
-        return self.list_response(LeadListSerializer, LeadFilter, message="Leads retrieved")
+        return self.list_response(serializers.LeadListSerializer, LeadFilter, message="Leads retrieved")
 
     @extend_schema(
         summary="Create or complete a lead",
-        request=LeadUpsertInputSerializer,
+        request=serializers.LeadUpsertInputSerializer,
         responses={
-            200: ActionResponse(LeadUpsertSerializer, "Lead updated"),
-            201: ActionResponse(LeadUpsertSerializer, "Lead created"),
+            200: openapi.ActionResponse(serializers.LeadUpsertSerializer, "Lead updated"),
+            201: openapi.ActionResponse(serializers.LeadUpsertSerializer, "Lead created"),
         },
     )
     def create(self, request: Request) -> Response:
@@ -77,7 +50,7 @@ class LeadViewSet(ImportViewSet):
         return self.create_one(dict(request.data))
 
     def create_one(self, row: Row) -> Response:
-        data = self.validated(LeadUpsertInputSerializer, row)
+        data = self.validated(serializers.LeadUpsertInputSerializer, row)
         result = upsert_by_email(organization=self.organization, actor=self.actor, **data)
         if result.is_new:
             return action_response("Lead created", result._asdict(), status=201)
@@ -85,37 +58,39 @@ class LeadViewSet(ImportViewSet):
 
     @extend_schema(
         summary="Import leads",
-        request=LeadImportInputSerializer,
-        responses={200: ActionResponse(LeadImportSerializer, "Rows imported")},
+        request=serializers.LeadImportInputSerializer,
+        responses={200: openapi.ActionResponse(serializers.LeadImportSerializer, "Rows imported")},
     )
     def create_many(self, request: Request) -> Response:
         """Create or complete up to 200 leads, one after the other. A row that fails stops no other. Safe to repeat."""
-        return self.import_rows(self.validated(LeadImportInputSerializer)["rows"], self.create_one)
+        return self.import_rows(self.validated(serializers.LeadImportInputSerializer)["rows"], self.create_one)
 
-    @extend_schema(summary="Get a lead", responses={200: DetailResponse(LeadSerializer, "Lead retrieved")})
+    @extend_schema(
+        summary="Get a lead", responses={200: openapi.DetailResponse(serializers.LeadSerializer, "Lead retrieved")}
+    )
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one lead by its id, or by the id of a lead that was merged into it."""
         lead_id = self.parse_id(id)
-        lead = LeadSerializer.get(self.organization, lead_id)
+        lead = serializers.LeadSerializer.get(self.organization, lead_id)
         if lead is None and (merged_into := find_merged(organization=self.organization, lead_id=lead_id)):
-            lead = LeadSerializer.get(self.organization, merged_into)
+            lead = serializers.LeadSerializer.get(self.organization, merged_into)
         if lead is None:
             raise ResourceNotFound
         return data_response("Lead retrieved", lead)
 
     @extend_schema(
         summary="Update a lead",
-        parameters=[IF_MATCH],
-        request=LeadUpdateInputSerializer,
+        parameters=[openapi.IF_MATCH],
+        request=serializers.LeadUpdateInputSerializer,
         responses={
-            200: UpdateResponse(LeadSerializer, "Lead updated"),
-            409: OpenApiResponse(ERROR, "The lead was erased."),
-            412: ChangedResponse(LeadSerializer, "The lead has another updated_at than If-Match"),
+            200: openapi.UpdateResponse(serializers.LeadSerializer, "Lead updated"),
+            409: OpenApiResponse(openapi.ERROR, "The lead was erased."),
+            412: openapi.ChangedResponse(serializers.LeadSerializer, "The lead has another updated_at than If-Match"),
         },
     )
     def update(self, request: Request, id: str) -> Response:
         """Change names, phone, setter and custom values. A request that changes nothing records nothing."""
-        changes, version = self.validated(LeadUpdateInputSerializer), self.required_version()
+        changes, version = self.validated(serializers.LeadUpdateInputSerializer), self.required_version()
         data = patch_lead(
             organization=self.organization,
             actor=self.actor,
@@ -128,7 +103,7 @@ class LeadViewSet(ImportViewSet):
     @extend_schema(
         summary="Erase a lead",
         request=None,
-        responses={202: ActionResponse(LeadErasureSerializer, "Lead erasure accepted")},
+        responses={202: openapi.ActionResponse(serializers.LeadErasureSerializer, "Lead erasure accepted")},
     )
     def erase(self, request: Request, id: str) -> Response:
         """Erase all personal data of a lead, for good: at once, or soon if much is stored about it. Safe to repeat."""
@@ -138,12 +113,12 @@ class LeadViewSet(ImportViewSet):
 
     @extend_schema(
         summary="Update a lead's status",
-        request=StatusUpdateInputSerializer,
-        responses={200: ActionResponse(LeadStatusSerializer, "Lead status updated")},
+        request=serializers.StatusUpdateInputSerializer,
+        responses={200: openapi.ActionResponse(serializers.LeadStatusSerializer, "Lead status updated")},
     )
     def update_status(self, request: Request, id: str) -> Response:
         """Move a lead to any status of the lead board. Repeating the same status returns 200 and records nothing."""
-        data = self.validated(StatusUpdateInputSerializer)
+        data = self.validated(serializers.StatusUpdateInputSerializer)
         lead = change_status(organization=self.organization, actor=self.actor, lead_id=self.parse_id(id), **data)
         if lead is None:
             raise ResourceNotFound
@@ -152,36 +127,41 @@ class LeadViewSet(ImportViewSet):
 
     @extend_schema(
         summary="List a lead's status changes",
-        parameters=list_parameters(LeadStatusChangeFilter),
-        responses={200: ListResponse(LeadStatusChangeSerializer, "Status changes retrieved")},
+        parameters=openapi.list_parameters(LeadStatusChangeFilter),
+        responses={200: openapi.ListResponse(serializers.LeadStatusChangeSerializer, "Status changes retrieved")},
     )
     def list_status_changes(self, request: Request, id: str) -> Response:
         """Return one page of the changes of a lead's status, newest first."""
         return self.list_response(
-            LeadStatusChangeSerializer, LeadStatusChangeFilter, message="Status changes retrieved", parent_id=id
+            serializers.LeadStatusChangeSerializer,
+            LeadStatusChangeFilter,
+            message="Status changes retrieved",
+            parent_id=id,
         )
 
     @extend_schema(
         summary="List notes of a lead",
-        parameters=list_parameters(LeadNoteFilter),
-        responses={200: ListResponse(LeadNoteItemSerializer, "Notes retrieved")},
+        parameters=openapi.list_parameters(LeadNoteFilter),
+        responses={200: openapi.ListResponse(serializers.LeadNoteItemSerializer, "Notes retrieved")},
     )
     def list_notes(self, request: Request, id: str) -> Response:
         """Return one page of the lead's notes, newest first."""
-        return self.list_response(LeadNoteItemSerializer, LeadNoteFilter, message="Notes retrieved", parent_id=id)
+        return self.list_response(
+            serializers.LeadNoteItemSerializer, LeadNoteFilter, message="Notes retrieved", parent_id=id
+        )
 
     @extend_schema(
         summary="Add a note to a lead",
-        request=LeadNoteInputSerializer,
+        request=serializers.LeadNoteInputSerializer,
         responses={
-            200: ActionResponse(LeadNoteItemSerializer, "Note already exists"),
-            201: ActionResponse(LeadNoteItemSerializer, "Note created"),
-            409: OpenApiResponse(ERROR, "The reference belongs to a note with another text."),
+            200: openapi.ActionResponse(serializers.LeadNoteItemSerializer, "Note already exists"),
+            201: openapi.ActionResponse(serializers.LeadNoteItemSerializer, "Note created"),
+            409: OpenApiResponse(openapi.ERROR, "The reference belongs to a note with another text."),
         },
     )
     def create_note(self, request: Request, id: str) -> Response:
         """Add a note. A repeated reference, or without one a text that the lead has, returns the note: 200."""
-        data = self.validated(LeadNoteInputSerializer)
+        data = self.validated(serializers.LeadNoteInputSerializer)
         note, is_new = write_lead_note(
             organization=self.organization, actor=self.actor, lead_id=self.parse_id(id), **data
         )
@@ -191,15 +171,15 @@ class LeadViewSet(ImportViewSet):
 
     @extend_schema(
         summary="Change a note of a lead",
-        request=LeadNoteUpdateInputSerializer,
+        request=serializers.LeadNoteUpdateInputSerializer,
         responses={
-            200: UpdateResponse(LeadNoteItemSerializer, "Note updated"),
-            403: OpenApiResponse(ERROR, "Only the API key that wrote the note can change or delete it."),
+            200: openapi.UpdateResponse(serializers.LeadNoteItemSerializer, "Note updated"),
+            403: OpenApiResponse(openapi.ERROR, "Only the API key that wrote the note can change or delete it."),
         },
     )
     def update_note(self, request: Request, id: str, note_id: str) -> Response:
         """Change a note that the request's key wrote."""
-        changes = self.validated(LeadNoteUpdateInputSerializer)
+        changes = self.validated(serializers.LeadNoteUpdateInputSerializer)
         note = change_lead_note(
             organization=self.organization,
             actor=self.actor,
@@ -212,8 +192,8 @@ class LeadViewSet(ImportViewSet):
     @extend_schema(
         summary="Delete a note of a lead",
         responses={
-            200: ActionResponse(NoteDeletionSerializer, "Note deleted"),
-            403: OpenApiResponse(ERROR, "Only the API key that wrote the note can change or delete it."),
+            200: openapi.ActionResponse(serializers.NoteDeletionSerializer, "Note deleted"),
+            403: OpenApiResponse(openapi.ERROR, "Only the API key that wrote the note can change or delete it."),
         },
     )
     def delete_note(self, request: Request, id: str, note_id: str) -> Response:
@@ -228,12 +208,12 @@ class SourceViewSet(ExternalViewSet):
 
     @extend_schema(
         summary="List sources",
-        parameters=list_parameters(SourceFilter),
-        responses={200: ListResponse(SourceItemSerializer, "Sources retrieved")},
+        parameters=openapi.list_parameters(SourceFilter),
+        responses={200: openapi.ListResponse(serializers.SourceItemSerializer, "Sources retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's sources, ordered by name."""
-        return self.list_response(SourceItemSerializer, SourceFilter, message="Sources retrieved")
+        return self.list_response(serializers.SourceItemSerializer, SourceFilter, message="Sources retrieved")
 
 
 class CustomFieldViewSet(ExternalViewSet):
@@ -241,9 +221,11 @@ class CustomFieldViewSet(ExternalViewSet):
 
     @extend_schema(
         summary="List custom fields",
-        parameters=list_parameters(CustomFieldFilter),
-        responses={200: ListResponse(CustomFieldItemSerializer, "Custom fields retrieved")},
+        parameters=openapi.list_parameters(CustomFieldFilter),
+        responses={200: openapi.ListResponse(serializers.CustomFieldItemSerializer, "Custom fields retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the custom fields of leads and appointments, ordered by name."""
-        return self.list_response(CustomFieldItemSerializer, CustomFieldFilter, message="Custom fields retrieved")
+        return self.list_response(
+            serializers.CustomFieldItemSerializer, CustomFieldFilter, message="Custom fields retrieved"
+        )

@@ -9,20 +9,12 @@ from rest_framework.response import Response
 from foundation.api.openapi import ERROR, PREFER, ActionResponse, DetailResponse, ListResponse, list_parameters
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
+from optins import serializers
 from optins.filters import OptInFilter
-from optins.serializers import (
-    OptInDetailSerializer,
-    OptInInputSerializer,
-    OptInListSerializer,
-    SubmissionSerializer,
-    SyncedOptInInputSerializer,
-    SyncedOptInPathSerializer,
-    SyncedOptInSerializer,
-)
 from optins.services import is_submitted, submit, sync_opt_in
 from organizations.models import Scope
 
-OPT_IN = ("opt_in", OptInDetailSerializer)
+OPT_IN = ("opt_in", serializers.OptInDetailSerializer)
 
 
 class OptInViewSet(ExternalViewSet):
@@ -34,10 +26,10 @@ class OptInViewSet(ExternalViewSet):
     @extend_schema(
         summary="Submit an opt-in",
         parameters=[PREFER],
-        request=OptInInputSerializer,
+        request=serializers.OptInInputSerializer,
         responses={
-            200: ActionResponse(SubmissionSerializer, "Opt-in recorded", OPT_IN),
-            201: ActionResponse(SubmissionSerializer, "Lead created via opt-in", OPT_IN),
+            200: ActionResponse(serializers.SubmissionSerializer, "Opt-in recorded", OPT_IN),
+            201: ActionResponse(serializers.SubmissionSerializer, "Lead created via opt-in", OPT_IN),
         },
     )
     def submit(self, request: Request) -> Response:
@@ -46,7 +38,7 @@ class OptInViewSet(ExternalViewSet):
         With an `external_reference` the request is safe to repeat: the same reference and source return the stored
         record.
         """
-        data = self.validated(OptInInputSerializer)
+        data = self.validated(serializers.OptInInputSerializer)
         opt_in_id, lead_id, is_new_lead = submit(organization=self.organization, actor=self.actor, **data)
         result = {"opt_in_id": opt_in_id, "lead_id": lead_id, "is_new_lead": is_new_lead}
         message, status = ("Lead created via opt-in", 201) if is_new_lead else ("Opt-in recorded", 200)
@@ -55,16 +47,18 @@ class OptInViewSet(ExternalViewSet):
     @extend_schema(
         summary="List opt-ins",
         parameters=list_parameters(OptInFilter),
-        responses={200: ListResponse(OptInListSerializer, "Opt-ins retrieved")},
+        responses={200: ListResponse(serializers.OptInListSerializer, "Opt-ins retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's opt-ins, newest first."""
-        return self.list_response(OptInListSerializer, OptInFilter, message="Opt-ins retrieved")
+        return self.list_response(serializers.OptInListSerializer, OptInFilter, message="Opt-ins retrieved")
 
-    @extend_schema(summary="Get an opt-in", responses={200: DetailResponse(OptInDetailSerializer, "Opt-in retrieved")})
+    @extend_schema(
+        summary="Get an opt-in", responses={200: DetailResponse(serializers.OptInDetailSerializer, "Opt-in retrieved")}
+    )
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one opt-in with its answers and its traffic source."""
-        return self.detail_response(OptInDetailSerializer, id, message="Opt-in retrieved")
+        return self.detail_response(serializers.OptInDetailSerializer, id, message="Opt-in retrieved")
 
 
 class OptInSyncViewSet(ExternalViewSet):
@@ -74,10 +68,10 @@ class OptInSyncViewSet(ExternalViewSet):
 
     @extend_schema(
         summary="Sync an opt-in",
-        request=SyncedOptInInputSerializer,
+        request=serializers.SyncedOptInInputSerializer,
         responses={
-            200: ActionResponse(SyncedOptInSerializer, "Opt-in synced"),
-            201: ActionResponse(SyncedOptInSerializer, "Opt-in created"),
+            200: ActionResponse(serializers.SyncedOptInSerializer, "Opt-in synced"),
+            201: ActionResponse(serializers.SyncedOptInSerializer, "Opt-in created"),
             404: OpenApiResponse(ERROR, "The reference has a slash."),
         },
     )
@@ -86,8 +80,8 @@ class OptInSyncViewSet(ExternalViewSet):
 
         Requires the scope `sync`.
         """
-        data = self.validated(SyncedOptInInputSerializer)
-        data |= self.validated(SyncedOptInPathSerializer, {"source": source, "reference": reference})
+        data = self.validated(serializers.SyncedOptInInputSerializer)
+        data |= self.validated(serializers.SyncedOptInPathSerializer, {"source": source, "reference": reference})
         opt_in_id, lead_id, is_new, applied = sync_opt_in(organization=self.organization, actor=self.actor, **data)
         result = {"opt_in_id": opt_in_id, "lead_id": lead_id, "applied": applied}
         message, status = ("Opt-in created", 201) if is_new else ("Opt-in synced", 200)

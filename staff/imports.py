@@ -26,19 +26,11 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError, ValidationFailed
+from leads.imports import services
 from leads.imports.choices import choose_values, unknown_values
 from leads.imports.files import MAX_ROWS
 from leads.imports.importers import IMPORTERS
 from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
-from leads.imports.services import (
-    PARTIAL,
-    add_import,
-    cancel_import,
-    choose_columns,
-    discard_rows,
-    is_waiting,
-    start_import,
-)
 from leads.imports.values import Reading
 from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
@@ -160,7 +152,7 @@ class ImportAdmin(TenantAdmin):
     def save_model(self, request: HttpRequest, obj: Import, form: Any, change: bool) -> None:
         upload = form.cleaned_data["upload"]
         user = current_user(request)
-        add_import(
+        services.add_import(
             organization=obj.organization,
             actor=staff_actor(user),
             kind=obj.kind,
@@ -202,7 +194,7 @@ class ImportAdmin(TenantAdmin):
         """Do what the button says. Raises DomainError."""
         step = request.POST.get("step")
         if step == "columns":
-            choose_columns(
+            services.choose_columns(
                 file_import=row,
                 mapping=sent_columns(request, row),
                 sends_invitations="invitations" in request.POST,
@@ -213,13 +205,13 @@ class ImportAdmin(TenantAdmin):
             choose_values(file_import=row, values=sent_values(request, row))
             self.log_change(request, row, "Values chosen.")
         elif step == "start":
-            start_import(file_import=row)
+            services.start_import(file_import=row)
             self.log_change(request, row, "Import started.")
         elif step == "cancel":
-            cancel_import(file_import=row)
+            services.cancel_import(file_import=row)
             self.log_change(request, row, "Canceled.")
         elif step == "discard":
-            discard_rows(file_import=row)
+            services.discard_rows(file_import=row)
             self.log_change(request, row, "Kept rows deleted.")
         else:
             messages.warning(request, "Nothing was done: choose one of the buttons.")
@@ -357,7 +349,7 @@ def rows_to_correct(row: Import) -> Iterator[list[Cell]]:
 
 def reason_counts(row: Import) -> list[tuple[str, list[tuple[str, int]]]]:
     """Return for each consequence its reasons, the most frequent first, with the number of rows."""
-    titles = {Verdict.REFUSED.value: "Refused rows", PARTIAL: "Cells left out of rows that are imported"}
+    titles = {Verdict.REFUSED.value: "Refused rows", services.PARTIAL: "Cells left out of rows that are imported"}
     sorted_reasons = {
         name: sorted(counts.items(), key=lambda item: (-item[1], item[0])) for name, counts in row.reasons.items()
     }
@@ -373,7 +365,7 @@ def summary(row: Import) -> str:
 
 
 def progress_text(row: Import) -> str:
-    if is_waiting(row):
+    if services.is_waiting(row):
         return "Waiting for another import of your organization"
     if row.failures:
         return "Interrupted by an unexpected error, which was logged. Retried every 30 seconds"

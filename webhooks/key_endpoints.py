@@ -19,18 +19,9 @@ from organizations.actors import api_key_actor
 from organizations.events import key_revoked, key_rotated
 from organizations.models import ApiKey
 from organizations.services import check_limit, lock_organization
+from webhooks import services
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.replays import replay, replay_since
-from webhooks.services import (
-    DISABLED_BY_KEY,
-    DISABLED_BY_STAFF,
-    KEY_REVOKED,
-    add_endpoint,
-    change_endpoint,
-    release_deliveries,
-    rotate_secret,
-    send_test,
-)
 
 MAX_REPLAYED_EVENTS = 10_000
 MAX_DELETED = 1_000
@@ -85,7 +76,7 @@ def subscribe(
     check_limit(
         organization=key.organization, rows=deleted, limit=limit, name="endpoints deleted within a day", advice=advice
     )
-    endpoint, secret = add_endpoint(
+    endpoint, secret = services.add_endpoint(
         organization=key.organization,
         url=url,
         description=description,
@@ -105,16 +96,16 @@ def patch_endpoint(*, key: ApiKey, id: UUID, changes: Mapping[str, Any]) -> None
     """
     endpoint = find_endpoint(lock_key(key), id)
     is_active = changes.get("is_active", endpoint.is_active)
-    if is_active and not endpoint.is_active and endpoint.disabled_reason == DISABLED_BY_STAFF:
+    if is_active and not endpoint.is_active and endpoint.disabled_reason == services.DISABLED_BY_STAFF:
         raise Conflict("Staff have disabled this endpoint; they can enable it in the admin")
-    change_endpoint(
+    services.change_endpoint(
         endpoint=endpoint,
         url=changes.get("url", endpoint.url),
         description=changes.get("description", endpoint.description) or "",
         event_types=sorted(set(changes.get("topics", endpoint.event_types) or [])),
         is_active=is_active,
         metadata=changes.get("metadata", endpoint.metadata) or {},
-        disabled_reason=DISABLED_BY_KEY,
+        disabled_reason=services.DISABLED_BY_KEY,
     )
 
 
@@ -123,14 +114,14 @@ def delete_endpoint(*, key: ApiKey, id: UUID) -> None:
     """Send nothing to the endpoint any more, and hide it; `prune` deletes the row. Raises ResourceNotFound."""
     endpoint = find_endpoint(lock_key(key), id)
     endpoints_of(key).filter(pk=endpoint.pk).update(is_active=False, deleted_at=now())
-    release_deliveries(endpoint.organization, [endpoint.pk])
+    services.release_deliveries(endpoint.organization, [endpoint.pk])
 
 
 @transaction.atomic
 def rotate_endpoint_secret(*, key: ApiKey, id: UUID) -> Endpoint:
     """Replace the signing secret, as `rotate_secret` does; return the endpoint. Raises ResourceNotFound."""
     endpoint = find_endpoint(lock_key(key), id)
-    rotate_secret(endpoint=endpoint)
+    services.rotate_secret(endpoint=endpoint)
     endpoint.refresh_from_db()
     return endpoint
 
@@ -138,7 +129,7 @@ def rotate_endpoint_secret(*, key: ApiKey, id: UUID) -> Endpoint:
 @transaction.atomic
 def send_endpoint_test(*, key: ApiKey, id: UUID) -> Event:
     """Record a `webhook.test` event for the endpoint alone. Raises what `lock_enabled` does."""
-    return send_test(endpoint=lock_enabled(key, id), actor=api_key_actor(key))
+    return services.send_test(endpoint=lock_enabled(key, id), actor=api_key_actor(key))
 
 
 @transaction.atomic
@@ -168,9 +159,9 @@ def pause_endpoints(signal: object, sender: object, key: ApiKey, **_: object) ->
     enabled = Endpoint.objects.of(key.organization).filter(api_key=key, is_active=True)
     ids = list(enabled.order_by("pk").select_for_update().values_list("pk", flat=True))
     Endpoint.objects.of(key.organization).filter(pk__in=ids).update(
-        is_active=False, disabled_reason=KEY_REVOKED, disabled_at=now()
+        is_active=False, disabled_reason=services.KEY_REVOKED, disabled_at=now()
     )
-    release_deliveries(key.organization, ids)
+    services.release_deliveries(key.organization, ids)
 
 
 @receiver(key_rotated)

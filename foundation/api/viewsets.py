@@ -23,20 +23,12 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
+from foundation.api import rate_limits
 from foundation.api.client_address import client_address
 from foundation.api.exceptions import DomainError, RequestInProgress, ResourceNotFound, ValidationFailed, is_unavailable
 from foundation.api.fields import parse_timestamp, parse_uuid
 from foundation.api.filters import ListFilter
 from foundation.api.pagination import PAGE_PARAMETERS, Page, read_parameters
-from foundation.api.rate_limits import (
-    WINDOW_SECONDS,
-    Usage,
-    count_slow_seconds,
-    find_exhausted,
-    hit,
-    remember_exhausted,
-    throttled,
-)
 from foundation.api.responses import data_response
 from foundation.api.sql_serializers import SQLSerializer
 from foundation.api.unfiltered import RelatedListFilter
@@ -55,7 +47,7 @@ class ApiView(APIView):
     """
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-    usage: Usage | None = None
+    usage: rate_limits.Usage | None = None
     scope: str | None = None  # that a key needs instead of those by method; of a class, or of a path
     is_interrupted = False
 
@@ -65,7 +57,7 @@ class ApiView(APIView):
         response = super().dispatch(request, *args, **kwargs)
         # A write does a bounded amount of work; if it takes seconds, it has waited for locks of other requests.
         if self.usage and request.method in SAFE_METHODS and not self.is_interrupted:
-            count_slow_seconds(started, partial(self.auth.count_request, request))
+            rate_limits.count_slow_seconds(started, partial(self.auth.count_request, request))
         return response
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -80,17 +72,19 @@ class ApiView(APIView):
         except AuthenticationFailed:
             address, limit = client_address(request.META), settings.FAILED_KEYS_PER_MINUTE
             # A process that knows that the limit is used up doesn't ask Redis.
-            usage = find_exhausted(address) or hit(request._request, group="failed-keys", key=address, limit=limit)
-            remember_exhausted(address, usage, WINDOW_SECONDS)
+            usage = rate_limits.find_exhausted(address) or rate_limits.hit(
+                request._request, group="failed-keys", key=address, limit=limit
+            )
+            rate_limits.remember_exhausted(address, usage, rate_limits.WINDOW_SECONDS)
             if usage.exceeded:
-                raise throttled("failed-keys", usage) from None
+                raise rate_limits.throttled("failed-keys", usage) from None
             raise
 
     def check_permissions(self, request: Request) -> None:
         # Before the scope, so that a key without it is limited too.
         self.usage = self.auth.count_request(request._request)
         if self.usage.exceeded:
-            raise throttled("organization", self.usage)
+            raise rate_limits.throttled("organization", self.usage)
         super().check_permissions(request)
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
@@ -131,7 +125,7 @@ class ApiView(APIView):
     def finalize_response(self, request: Request, response: Response, *args: object, **kwargs: object) -> Response:
         if self.usage:
             # The IETF's draft on rate limit headers.
-            response["RateLimit-Policy"] = f'"default";q={self.usage.limit};w={WINDOW_SECONDS}'
+            response["RateLimit-Policy"] = f'"default";q={self.usage.limit};w={rate_limits.WINDOW_SECONDS}'
             response["RateLimit"] = f'"default";r={self.usage.remaining};t={self.usage.reset_after}'
         else:
             # Which methods a path has is not shown without a key.

@@ -16,15 +16,9 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from accounts.pages import secret_page
 from accounts.time_zone import describe_zone
 from appointments.calendar_feed import calendar_address
+from organizations import services
 from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
-from organizations.services import (
-    change_member,
-    issue_calendar_secret,
-    leave_organization,
-    revoke_calendar_secret,
-    set_working_hours,
-)
 from organizations.working_hours import format_week
 from staff.accounts.handing_over import hand_over_link, hand_over_work, work_links
 from staff.accounts.working_hours import BUFFERS, DaysOffField, WeekField
@@ -179,7 +173,7 @@ class MembershipAdmin(TenantAdmin):
 
     def save_model(self, request: HttpRequest, obj: Membership, form: MemberForm, change: bool) -> None:
         data = form.cleaned_data
-        change_member(
+        services.change_member(
             actor=actor_of(request),
             member=obj,
             # The form has only the fields that the user may change.
@@ -190,7 +184,7 @@ class MembershipAdmin(TenantAdmin):
         )
         # A page that was opened before an upgrade lacks the fields.
         if "working_hours_0" in form.data and {"working_hours", "days_off", "buffer_minutes"} & {*form.changed_data}:
-            set_working_hours(
+            services.set_working_hours(
                 member=obj,
                 hours=data["working_hours"],
                 days_off=data["days_off"],
@@ -217,7 +211,7 @@ class MembershipAdmin(TenantAdmin):
         ),
     )
     def calendar_address(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> str:
-        return issue_calendar_secret(member=member)
+        return services.issue_calendar_secret(member=member)
 
     @object_action(
         "Revoke the calendar address",
@@ -227,7 +221,7 @@ class MembershipAdmin(TenantAdmin):
         is_possible=attrgetter("calendar_secret_hash"),
     )
     def revoke_calendar_address(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> None:
-        revoke_calendar_secret(member=member)
+        services.revoke_calendar_secret(member=member)
 
     @object_action(
         "Leave the organization",
@@ -239,4 +233,4 @@ class MembershipAdmin(TenantAdmin):
         answer=lambda request, member, result: redirect("admin:index"),
     )
     def leave(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> None:
-        leave_organization(member=member)
+        services.leave_organization(member=member)

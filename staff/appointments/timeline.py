@@ -17,18 +17,8 @@ from optins.models import UTM_FIELDS
 from organizations.permissions import PERMISSIONS, Area, has_role
 from organizations.versions import VersionedModel
 from staff.configuration.statuses import status_label
+from staff.toolkit import timeline
 from staff.toolkit.actions import row_url
-from staff.toolkit.timeline import (
-    Cursor,
-    Detail,
-    TimelineEntry,
-    TimelineSource,
-    change_entry,
-    fields_without,
-    full_time,
-    newest,
-    newest_changes,
-)
 from webhooks.models import Delivery, Event
 
 LONG = ("custom_values", *UTM_FIELDS)  # columns that the timeline doesn't need
@@ -47,82 +37,82 @@ def may_view_messages(request: HttpRequest, row: VersionedModel) -> bool:
     return has_role(request, PERMISSIONS[Area.MESSAGES].view, row.organization_id)
 
 
-def bookings(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def bookings(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     first = OutcomeChange.objects.of(row.organization).filter(appointment=OuterRef("pk"), from_status=None)
     actors = first.order_by("created_at").values("actor_name")[:1]
     rows = appointments_of(row).defer(*LONG).annotate(booked_by=Subquery(actors))
-    for appointment in newest(rows.select_related("event_type", "host__user"), cursor):
+    for appointment in timeline.newest(rows.select_related("event_type", "host__user"), cursor):
         at = appointment.booked_for or appointment.schedule_time
         values = {"Host": appointment.host, "Source": appointment.get_source_display()}
-        yield TimelineEntry(
+        yield timeline.TimelineEntry(
             appointment.created_at,
             appointment.pk,
             "appointments",
-            f"Booked: {appointment.event_type or 'appointment'}, {full_time(at)}",
+            f"Booked: {appointment.event_type or 'appointment'}, {timeline.full_time(at)}",
             actor_name=appointment.booked_by or "",
-            details=[Detail(label, str(value)) for label, value in values.items() if value],
+            details=[timeline.Detail(label, str(value)) for label, value in values.items() if value],
             url=row_url(appointment),
         )
 
 
-def moves(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def moves(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     rows = rows_of_appointments(AppointmentChange, row).filter(fields__has_key=MOVED)
-    for change in newest_changes(rows, cursor):
+    for change in timeline.newest_changes(rows, cursor):
         text = f"Rescheduled: {change.appointment.event_type or 'appointment'}"
-        entry = change_entry(change, Appointment, "appointments", text=text, without=OUTCOME)
+        entry = timeline.change_entry(change, Appointment, "appointments", text=text, without=OUTCOME)
         yield entry._replace(url=row_url(change.appointment))
 
 
-def outcomes(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def outcomes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     # The first one belongs to the booking.
     is_later = Q(created_at__gt=F("appointment__created_at") + Value(timedelta(seconds=1)))
     rows = rows_of_appointments(OutcomeChange, row).filter(Q(from_status__isnull=False) | is_later)
-    for change in newest(rows.select_related("from_status", "to_status"), cursor):
+    for change in timeline.newest(rows.select_related("from_status", "to_status"), cursor):
         labels = status_label(change.from_status), status_label(change.to_status)
         text = format_html("Outcome of {}: {} → {}", name_of(change.appointment), *labels)
         url = row_url(change.appointment)
-        yield TimelineEntry(change.created_at, change.pk, "appointments", text, change.actor_name, url=url)
+        yield timeline.TimelineEntry(change.created_at, change.pk, "appointments", text, change.actor_name, url=url)
 
 
-def changes(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def changes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     rows = rows_of_appointments(AppointmentChange, row).exclude(fields__has_key=MOVED)
-    rows = rows.alias(others=fields_without(*OUTCOME)).exclude(others={})
-    for change in newest_changes(rows, cursor):
-        entry = change_entry(change, Appointment, without=OUTCOME)
+    rows = rows.alias(others=timeline.fields_without(*OUTCOME)).exclude(others={})
+    for change in timeline.newest_changes(rows, cursor):
+        entry = timeline.change_entry(change, Appointment, without=OUTCOME)
         yield entry._replace(text=f"{name_of(change.appointment)}: {entry.text}", url=row_url(change.appointment))
 
 
-def notes(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    for note in newest(rows_of_appointments(Note, row), cursor):
+def notes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
+    for note in timeline.newest(rows_of_appointments(Note, row), cursor):
         text, url = f"Note: {name_of(note.appointment)}", row_url(note.appointment)
-        yield TimelineEntry(note.created_at, note.pk, "notes", text, note.actor_name, body=note.note, url=url)
+        yield timeline.TimelineEntry(note.created_at, note.pk, "notes", text, note.actor_name, body=note.note, url=url)
 
 
-def mails(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def mails(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     rows = Notification.objects.of(row.organization).filter(subject_id__in=appointments_of(row).values("pk"))
-    for notification in newest(rows.select_related("recipient__user").defer("context"), cursor):
+    for notification in timeline.newest(rows.select_related("recipient__user").defer("context"), cursor):
         kind, recipient = notification.get_kind_display().capitalize(), notification.recipient
         text = f"{notification.get_medium_display()}: {kind}{f' to {recipient}' if recipient else ''}"
         text += f" ({notification.get_state_display().lower()})"
-        yield TimelineEntry(notification.created_at, notification.pk, "mails", text, url=row_url(notification))
+        yield timeline.TimelineEntry(notification.created_at, notification.pk, "mails", text, url=row_url(notification))
 
 
-def webhooks(row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def webhooks(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     subjects = [
         row.pk,
         *appointments_of(row).order_by("-schedule_time").values_list("pk", flat=True)[:MAX_APPOINTMENTS],
     ]
     deliveries = Delivery.objects.of(row.organization).filter(event=OuterRef("pk"))
     rows = Event.objects.of(row.organization).filter(Exists(deliveries), subject_id__in=subjects).defer("body")
-    for event in newest(rows.prefetch_related("deliveries"), cursor):
+    for event in timeline.newest(rows.prefetch_related("deliveries"), cursor):
         states = Counter(delivery.state for delivery in event.deliveries.all())
         summary = ", ".join(f"{states[state]} {State(state).label.lower()}" for state in State.values if states[state])
         text = f"Webhook {event.type}: {summary}"
-        yield TimelineEntry(event.created_at, event.pk, "webhooks", text, event.actor_name, url=row_url(event))
+        yield timeline.TimelineEntry(event.created_at, event.pk, "webhooks", text, event.actor_name, url=row_url(event))
 
 
 def name_of(appointment: Appointment) -> str:
-    return f"{appointment.event_type or 'appointment'}, {full_time(appointment.schedule_time)}"
+    return f"{appointment.event_type or 'appointment'}, {timeline.full_time(appointment.schedule_time)}"
 
 
 def rows_of_appointments(model: type[Any], row: VersionedModel) -> QuerySet[Any]:
@@ -134,11 +124,11 @@ def rows_of_appointments(model: type[Any], row: VersionedModel) -> QuerySet[Any]
 
 
 APPOINTMENT_SOURCES = [
-    TimelineSource("appointments", "Appointments", bookings),
-    TimelineSource("appointments", "Appointments", moves),
-    TimelineSource("appointments", "Appointments", outcomes),
-    TimelineSource("notes", "Notes", notes),
-    TimelineSource("changes", "Changes", changes),
-    TimelineSource("mails", "E-mails", mails, may_view_messages),
-    TimelineSource("webhooks", "Webhooks", webhooks, may_view_messages),
+    timeline.TimelineSource("appointments", "Appointments", bookings),
+    timeline.TimelineSource("appointments", "Appointments", moves),
+    timeline.TimelineSource("appointments", "Appointments", outcomes),
+    timeline.TimelineSource("notes", "Notes", notes),
+    timeline.TimelineSource("changes", "Changes", changes),
+    timeline.TimelineSource("mails", "E-mails", mails, may_view_messages),
+    timeline.TimelineSource("webhooks", "Webhooks", webhooks, may_view_messages),
 ]

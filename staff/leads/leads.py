@@ -22,19 +22,10 @@ from staff.appointments.timeline import APPOINTMENT_SOURCES
 from staff.boards.layouts import LeadBoard
 from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
-from staff.leads import record
+from staff.leads import next_steps, record
 from staff.leads.calls import call_notice, calls, log_call
 from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
 from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step
-from staff.leads.next_steps import (
-    HandOverField,
-    change_next_step,
-    finish_next_step,
-    next_step_notice,
-    set_next_step,
-    steps_done,
-    steps_set,
-)
 from staff.leads.privacy import erase, erasure_notice, export_json
 from staff.optins import opt_ins
 from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
@@ -73,7 +64,7 @@ class LeadForm(CustomValuesForm):
         help_text="Without a country code (+), the number is read as one of the organization's country.",
     )
 
-    hand_over_steps = HandOverField()
+    hand_over_steps = next_steps.HandOverField()
 
     class Meta:
         help_texts = {"next_touch_point_at": "Once it has passed, the next upcoming appointment replaces it."}
@@ -138,7 +129,7 @@ set_setter_selected = selected_action(
     question="Who should be the setter of these leads? Webhooks are sent, but no e-mails.",
     choices=members,
     label="Setter",
-    also=lambda: {"hand_over_steps": HandOverField()},
+    also=lambda: {"hand_over_steps": next_steps.HandOverField()},
 )
 
 
@@ -202,17 +193,17 @@ class LeadAdmin(RecordAdmin):
 
     # The page, from top to bottom.
     status_button = staticmethod(record.set_status)
-    notices = (next_step_notice, erasure_notice, call_notice)
-    notice_buttons = (finish_next_step, change_next_step, log_call)
+    notices = (next_steps.next_step_notice, erasure_notice, call_notice)
+    notice_buttons = (next_steps.finish_next_step, next_steps.change_next_step, log_call)
     links = (booking_link,)
-    main_buttons = {record.add_note: "n", set_next_step: "c"}
+    main_buttons = {record.add_note: "n", next_steps.set_next_step: "c"}
     more_buttons = (export_json, erase)
     sources = (
         TimelineSource("notes", "Notes", record.notes),
         TimelineSource("calls", "Calls", calls),
         TimelineSource("statuses", "Status", record.status_changes),
-        TimelineSource("steps", "Next steps", steps_set),
-        TimelineSource("steps", "Next steps", steps_done),
+        TimelineSource("steps", "Next steps", next_steps.steps_set),
+        TimelineSource("steps", "Next steps", next_steps.steps_done),
         TimelineSource("changes", "Changes", record.changes),
         TimelineSource("opt_ins", "Opt-ins", opt_ins),
         *APPOINTMENT_SOURCES,

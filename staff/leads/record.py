@@ -16,20 +16,10 @@ from leads.models import Lead, LeadChange, TouchPointType
 from organizations.actors import ActorKind
 from staff.configuration.statuses import status_label
 from staff.leads.comparison import custom_fields
+from staff.toolkit import timeline
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.forms import check_new_id
 from staff.toolkit.record import Card, Fact, RecordAdmin
-from staff.toolkit.timeline import (
-    TOO_LONG,
-    Cursor,
-    TimelineEntry,
-    change_entry,
-    fields_without,
-    full_time,
-    newest,
-    newest_changes,
-    plain,
-)
 from statuses.models import Board, Status
 
 TOUCH_POINT = ("next_touch_point_at", "next_touch_point_type")
@@ -81,39 +71,41 @@ def facts_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
     return Card(
         "Facts",
         [
-            *(Fact(label, plain(value)) for label, value in values.items()),
+            *(Fact(label, timeline.plain(value)) for label, value in values.items()),
             Fact("First source", str(lead.first_source)),
             Fact("Last source", str(lead.last_source)),
-            Fact("Added", full_time(lead.created_at)),
+            Fact("Added", timeline.full_time(lead.created_at)),
             Fact("Lead ID", str(lead.pk), can_copy=True),
         ],
     )
 
 
-def status_changes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    for change in newest(lead.status_changes.select_related("from_status", "to_status"), cursor):
+def status_changes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
+    for change in timeline.newest(lead.status_changes.select_related("from_status", "to_status"), cursor):
         before, text = change.from_status, format_html("Lead added: {}", status_label(change.to_status))
         if before:
             text = format_html("Status: {} → {}", status_label(before), status_label(change.to_status))
-        yield TimelineEntry(change.created_at, change.pk, "statuses", text, actor_name=change.actor_name)
+        yield timeline.TimelineEntry(change.created_at, change.pk, "statuses", text, actor_name=change.actor_name)
 
 
-def notes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    for note in newest(lead.notes.filter(call_result=None), cursor):
-        yield TimelineEntry(note.created_at, note.pk, "notes", "Note", actor_name=note.actor_name, body=note.note)
+def notes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
+    for note in timeline.newest(lead.notes.filter(call_result=None), cursor):
+        yield timeline.TimelineEntry(
+            note.created_at, note.pk, "notes", "Note", actor_name=note.actor_name, body=note.note
+        )
 
 
-def changes(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def changes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     """Yield the changed fields, without those that have other entries: status, next steps, and touch points of both."""
     is_set_by_staff = Q(actor_kind=ActorKind.STAFF, fields__next_touch_point_type__1__in=SET_BY_STAFF)
     is_set_by_staff &= ~Q(fields__has_key="next_step_at")
-    others = fields_without("status", *TOUCH_POINT, *NEXT_STEP)
+    others = timeline.fields_without("status", *TOUCH_POINT, *NEXT_STEP)
     rows = lead.changes.alias(others=others).filter(~Q(others={}) | is_set_by_staff)
-    page = newest_changes(rows, cursor)
+    page = timeline.newest_changes(rows, cursor)
     emails = merged_emails(lead, page)
     for change in page:
         without = ("status", "previous_ids", *NEXT_STEP, *hidden_touch_point(change))
-        yield change_entry(change, Lead, text=merge_text(change, emails), without=without)
+        yield timeline.change_entry(change, Lead, text=merge_text(change, emails), without=without)
 
 
 def merged_emails(lead: Lead, changes: list[LeadChange]) -> dict[UUID, str | None]:
@@ -124,7 +116,7 @@ def merged_emails(lead: Lead, changes: list[LeadChange]) -> dict[UUID, str | Non
 def merge_text(change: LeadChange, emails: dict[UUID, str | None]) -> str:
     """Return the text for a merge and for its undoing; "" for other changes."""
     before, after = change.fields.get("previous_ids", ([], []))
-    if after == TOO_LONG:
+    if after == timeline.TOO_LONG:
         return "Merged leads changed"
     if len(before) > len(after):
         return "Merge undone"
