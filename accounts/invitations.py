@@ -151,8 +151,7 @@ def token_mac(invitation: Invitation, secret: str | None = None) -> str:
 
 def unsubscribe_path(invitation: Invitation) -> str:
     """Return the path that ends the organization's invitations to the address. It doesn't expire."""
-    token = signing.Signer(salt=UNSUBSCRIBE_SALT).sign(invitation.pk.hex)
-    return reverse("unsubscribe_invitation", args=[token])
+    return reverse("unsubscribe_invitation", args=[signing.Signer(salt=UNSUBSCRIBE_SALT).sign(invitation.pk.hex)])
 
 
 def find_by_unsubscribe_token(token: str) -> Invitation | None:

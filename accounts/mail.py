@@ -56,8 +56,7 @@ class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
         """Also choose the account to mail, if there is one, and make the link, because rendering makes no query."""
         resets = list(due)
         for reset in resets:
-            is_expired = reset.created_at < now() - VALID_FOR
-            reset.user = None if is_expired else choose_recipient(reset)
+            reset.user = None if reset.created_at < now() - VALID_FOR else choose_recipient(reset)
             reset.link = reset_link(reset.user) if reset.user else ""
         return resets
 
@@ -85,8 +84,7 @@ class SecurityNoticeQueue(MailQueue[User, SecurityNotice]):
             "address": event.address,
             "browser": describe_browser(event.user_agent) if event.user_agent else "",
         }
-        subject = single_line(f"Security notice: {sentence}")
-        return build_email(user.email, subject, "accounts/security_notice", context)
+        return build_email(user.email, single_line(f"Security notice: {sentence}"), "accounts/security_notice", context)
 
 
 INVITATIONS, PASSWORD_RESETS, SECURITY_NOTICES = InvitationQueue(), PasswordResetQueue(), SecurityNoticeQueue()

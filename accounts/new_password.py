@@ -138,8 +138,7 @@ def reset_password(*, user: User, token: str, password: str) -> bool:
 
 def prune_password_resets() -> None:
     """Delete requests after a day, because they hold addresses that anyone may have typed."""
-    yesterday = now() - timedelta(days=1)
-    delete_in_batches(PasswordReset.objects.filter(created_at__lt=yesterday).order_by("created_at"))
+    delete_in_batches(PasswordReset.objects.filter(created_at__lt=now() - timedelta(days=1)).order_by("created_at"))
 
 
 class NewPasswordForm(SetPasswordForm):

@@ -118,8 +118,7 @@ def session_id(session_key: str) -> str:
 
 def valid_sessions(user: User) -> list[tuple[Session, dict[str, Any]]]:
     """Return the user's sessions with their data, without expired ones and those from before a changed password."""
-    rows = Session.objects.filter(user=user, expire_date__gt=timezone.now())
-    decoded = [(row, row.get_decoded()) for row in rows]
+    decoded = [(row, row.get_decoded()) for row in Session.objects.filter(user=user, expire_date__gt=timezone.now())]
     return [(row, data) for row, data in decoded if user.is_session_hash(data.get(HASH_SESSION_KEY, ""))]
 
 
@@ -156,8 +155,7 @@ def end_sessions(user: User, condition: Callable[[str], bool]) -> int:
 def sessions_page(request: HttpRequest) -> HttpResponse:
     user, current_key = current_user(request), request.session.session_key
     if request.method != "POST":
-        sessions = active_sessions(user, current_key)
-        return account_page(request, "sessions", "Sessions", sessions=sessions)
+        return account_page(request, "sessions", "Sessions", sessions=active_sessions(user, current_key))
     id = request.POST.get("session", "")
     if "others" in request.POST:
         count = end_sessions(user, lambda key: key != current_key)

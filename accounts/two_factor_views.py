@@ -82,8 +82,7 @@ def pending_user(request: HttpRequest) -> User | None:
     if not pending or pending["until"] < timezone.now().timestamp():
         return None
     user = User.objects.filter(pk=pending["user"], is_active=True).first()
-    is_valid = user is not None and user.is_session_hash(pending["hash"])
-    return user if is_valid else None
+    return user if user is not None and user.is_session_hash(pending["hash"]) else None
 
 
 @bypass_rls()  # as at sign-in: no scope is set yet in which the account could be found

@@ -27,5 +27,4 @@ class ResetViewSet(ExternalViewSet):
 
         Its members, keys, webhook endpoints, statuses, event types, sources and custom fields stay.
         """
-        reset = reset_test_data(organization=self.organization)
-        return action_response("Test data deleted", reset._asdict())
+        return action_response("Test data deleted", reset_test_data(organization=self.organization)._asdict())

@@ -32,7 +32,6 @@ class EventTypeSerializer(sql.SQLSerializer):
 class EventTypeDetailSerializer(sql.SQLSerializer):
     """An event type, as events have it."""
 
-    component_name = "EventTypeDetail"
     model = models.EventType
 
     id = sql.UUIDField(help_text="The event type's id.")
@@ -45,8 +44,6 @@ class EventTypeDetailSerializer(sql.SQLSerializer):
 
 class EventTypeItemSerializer(EventTypeDetailSerializer):
     """An event type in the event types list."""
-
-    component_name = "EventTypeItem"
 
     is_active = sql.ConditionField(STORED, help_text="Always true: an event type is deleted, not retired.")
     updated_at = sql.DateTimeField(help_text="When the event type last changed.")
@@ -153,8 +150,6 @@ class OutcomeChangeSerializer(StatusChangeSerializer):
 class NoteItemSerializer(NoteSerializer):
     """A note about an appointment with its author."""
 
-    component_name = "NoteItem"
-
     id = sql.UUIDField(help_text="The note's id.")
     external_reference = sql.StringField(null=True, help_text="The source system's id of the note.")
     author = sql.SameRowObject(ActorSerializer, help_text="Who wrote it.")
@@ -184,15 +179,11 @@ class BookingSerializer(sql.SQLSerializer):
 class ImportedAppointmentSerializer(ImportedRowSerializer):
     """The result of a row of an import of appointments."""
 
-    component_name = "ImportedAppointment"
-
     data = sql.NestedObject(BookingSerializer, help_text="The result, if the row was done.")
 
 
 class AppointmentImportSerializer(ImportSerializer):
     """The result of an import of appointments."""
-
-    component_name = "AppointmentImport"
 
     rows = ResultsField(ImportedAppointmentSerializer)
 
@@ -208,8 +199,6 @@ class DeletedRowsSerializer(sql.SQLSerializer):
 
 class ResetSerializer(sql.SQLSerializer):
     """The result of resetting a test organization."""
-
-    component_name = "Reset"
 
     deleted = sql.NestedObject(DeletedRowsSerializer, help_text="How many rows this request has deleted.")
     is_complete = sql.BooleanField(help_text="false: there was too much for one request; send it again.")

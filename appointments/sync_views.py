@@ -33,8 +33,7 @@ class SyncViewSet(ExternalViewSet):
         Requires the scope `sync`.
         """
         data = self.validated(SyncInputSerializer)
-        path = {"source": source, "external_reference": external_reference}
-        data |= self.validated(SyncPathSerializer, path)
+        data |= self.validated(SyncPathSerializer, {"source": source, "external_reference": external_reference})
         booking = sync_appointment(organization=self.organization, actor=self.actor, **data)
         result = {"id": booking.id, "applied": booking.is_applied}
         message, status = ("Appointment created", 201) if booking.is_new else ("Appointment synced", 200)

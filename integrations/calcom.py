@@ -19,8 +19,7 @@ NOT_ASKED = {"name", "email", "attendeePhoneNumber", "location", "title", "guest
 
 def is_signed(environ: WSGIEnvironment, body: bytes) -> bool:
     """Check `X-Cal-Signature-256: <hex of the body's HMAC>`."""
-    signature = environ.get("HTTP_X_CAL_SIGNATURE_256", "")
-    return hmac.compare_digest(digest(body).hex().encode(), signature.encode())
+    return hmac.compare_digest(digest(body).hex().encode(), environ.get("HTTP_X_CAL_SIGNATURE_256", "").encode())
 
 
 def translate(webhook: Json) -> tuple[str, Json] | None:

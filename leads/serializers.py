@@ -118,7 +118,6 @@ class LeadListSerializer(LeadSummarySerializer):
 class ErasedLeadSerializer(sql.SQLSerializer):
     """A lead without personal data."""
 
-    component_name = "ErasedLead"
     model = Lead
 
     id = sql.UUIDField(help_text="The lead's id.")
@@ -151,7 +150,6 @@ class LeadStatusChangeSerializer(StatusChangeSerializer):
 class LeadNoteItemSerializer(sql.SQLSerializer):
     """A note about a lead with its author."""
 
-    component_name = "LeadNoteItem"
     model = LeadNote
 
     id = sql.UUIDField(help_text="The note's id.")
@@ -190,8 +188,6 @@ class CustomFieldSerializer(sql.SQLSerializer):
 class SourceItemSerializer(SourceSerializer):
     """A source in the sources list."""
 
-    component_name = "SourceItem"
-
     is_active = sql.ConditionField(STORED, help_text="Always true: sources are never retired.")
     updated_at = sql.DateTimeField("created_at", help_text="When it was stored: a source never changes.")
 
@@ -199,7 +195,6 @@ class SourceItemSerializer(SourceSerializer):
 class CustomFieldItemSerializer(sql.SQLSerializer):
     """A custom field in the custom fields list."""
 
-    component_name = "CustomFieldItem"
     model = CustomField
 
     id = sql.UUIDField(help_text="The custom field's id.")
@@ -236,23 +231,17 @@ class LeadUpsertSerializer(sql.SQLSerializer):
 class ImportedLeadSerializer(ImportedRowSerializer):
     """The result of a row of an import of leads."""
 
-    component_name = "ImportedLead"
-
     data = sql.NestedObject(LeadUpsertSerializer, help_text="The result, if the row was done.")
 
 
 class LeadImportSerializer(ImportSerializer):
     """The result of an import of leads."""
 
-    component_name = "LeadImport"
-
     rows = ResultsField(ImportedLeadSerializer)
 
 
 class LeadErasureSerializer(sql.SQLSerializer):
     """A request to erase a lead."""
-
-    component_name = "LeadErasure"
 
     id = sql.UUIDField(help_text="The lead's id, which stays.")
     state = sql.StringField(help_text="done, or running: the event `lead.erased` is recorded when it is done.")

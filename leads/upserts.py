@@ -128,5 +128,4 @@ def fill_custom_values(
 
 def field_names(organization: Organization, ids: Collection[str]) -> list[str]:
     """Return the names that custom fields have in errors and responses, in the order of display."""
-    fields = CustomField.objects.of(organization).filter(pk__in=ids)
-    return [f"custom_fields.{field.key}" for field in fields]
+    return [f"custom_fields.{field.key}" for field in CustomField.objects.of(organization).filter(pk__in=ids)]

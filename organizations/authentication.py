@@ -66,8 +66,7 @@ class ApiKeyAuth:
         return self.organization.rate_limit_per_minute or int(settings.RATE_LIMIT_PER_MINUTE)
 
     def count_request(self, request: HttpRequest) -> Usage:
-        limit = self.requests_per_minute
-        usage = hit(request, group="organization", key=str(self.organization.pk), limit=limit)
+        usage = hit(request, group="organization", key=str(self.organization.pk), limit=self.requests_per_minute)
         remember_exhausted(limit_name(self.key.key_id, bytes(self.key.secret_hash)), usage, EXHAUSTION_SECONDS)
         return usage
 

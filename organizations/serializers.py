@@ -38,8 +38,6 @@ class MemberSerializer(sql.SQLSerializer):
 class ActorSerializer(sql.SQLSerializer):
     """Who made a change: a staff member, an API key or the system."""
 
-    component_name = "Actor"
-
     kind = sql.OpenChoiceField(ActorKind, "actor_kind", help_text="What kind of actor it is.")
     id = sql.StringField("actor_id", help_text="The user's id or the key's id; empty for the system.")
     name = sql.StringField("actor_name", help_text="The name when the change was made.")

@@ -233,8 +233,7 @@ class ImportAdmin(TenantAdmin):
         }
         if is_mapping:
             initial = {"country": row.country or row.organization.default_country}
-            data = request.POST if request.method == "POST" else None
-            form = ReadingForm(data, instance=row, initial=initial)
+            form = ReadingForm(request.POST if request.method == "POST" else None, instance=row, initial=initial)
             return context | {"columns": self.column_choices(request, row), "reading": form}
         if row.state == ImportState.CHECKED:
             context["unknown_columns"] = unknown_values(row)

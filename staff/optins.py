@@ -42,8 +42,7 @@ def answers() -> Subquery:
     answer = Coalesce("answer", Value("–"), output_field=text)
     line = Concat("question", Value(": ", output_field=text), answer, output_field=text)
     rows = QuestionAnswer.objects.of(OuterRef("organization")).filter(opt_in=OuterRef("pk")).order_by()
-    lines = StringAgg(line, "\n", order_by="position")
-    return Subquery(rows.values("opt_in").annotate(lines=lines).values("lines"))
+    return Subquery(rows.values("opt_in").annotate(lines=StringAgg(line, "\n", order_by="position")).values("lines"))
 
 
 @admin.register(OptIn)

@@ -35,8 +35,7 @@ def own_memberships(request: HttpRequest) -> list[UUID]:
 
 
 def status_ids(request: HttpRequest, *roles: StatusRole) -> list[UUID]:
-    statuses = filter_by_role(request, ALL_ROLES, Status.unscoped.filter(role__in=roles))
-    return list(statuses.values_list("pk", flat=True))
+    return list(filter_by_role(request, ALL_ROLES, Status.unscoped.filter(role__in=roles)).values_list("pk", flat=True))
 
 
 def day_of(at: datetime, word: str = "today") -> reports.Period:
@@ -99,8 +98,7 @@ def past(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointm
 
 
 def mine(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:
-    own = rows.filter(conditions.takes_part(own_memberships(request)))
-    return own.filter(schedule_time__gte=day_of(now()).start)
+    return rows.filter(conditions.takes_part(own_memberships(request))).filter(schedule_time__gte=day_of(now()).start)
 
 
 APPOINTMENT_VIEWS = (
@@ -138,8 +136,7 @@ class LeftStatusFilter(ChoiceFilter):
         return [self.parameter_name, *self.days]
 
     def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
-        statuses = filter_by_role(request, ALL_ROLES, Status.unscoped.all())
-        return [(str(status.pk), str(status)) for status in statuses]
+        return [(str(status.pk), str(status)) for status in filter_by_role(request, ALL_ROLES, Status.unscoped.all())]
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
         """Return the leads that left the status, as `reports.times_in_status` counts them."""
@@ -193,8 +190,7 @@ StageFilter = choice_filter("stage", "stage", conditions.Stage.choices, in_stage
 
 
 def not_booked(request: HttpRequest, rows: QuerySet[OptIn]) -> QuerySet[OptIn]:
-    start = day_of(now()).start - timedelta(days=DAYS_TO_BOOK)
-    return rows.filter(~HAS_APPOINTMENT, created_at__gte=start)
+    return rows.filter(~HAS_APPOINTMENT, created_at__gte=day_of(now()).start - timedelta(days=DAYS_TO_BOOK))
 
 
 OPT_IN_VIEWS = (View("not_booked", "Not booked yet", not_booked, empty="Everyone who opted in lately has booked."), ALL)

@@ -46,8 +46,7 @@ def updates_view(request: HttpRequest) -> JsonResponse:
                 continue  # the row of another of the user's organizations, or a deleted one
             others = others.filter(subject_id__in=subjects)
         events += newest(others)
-    text = describe_record(events) if row_id else describe_list(events, TOPICS[page])
-    return JsonResponse({"text": text})
+    return JsonResponse({"text": describe_record(events) if row_id else describe_list(events, TOPICS[page])})
 
 
 def read_parameters(request: HttpRequest) -> tuple[str, datetime, UUID | None]:
@@ -55,8 +54,7 @@ def read_parameters(request: HttpRequest) -> tuple[str, datetime, UUID | None]:
     if page not in (RECORDS if id else TOPICS):
         raise BadRequest("The page is unknown.")
     try:
-        since = parse_timestamp(request.GET.get("since", ""))
-        return page, max(since, now() - MAX_AGE), parse_uuid(id) if id else None
+        return page, max(parse_timestamp(request.GET.get("since", "")), now() - MAX_AGE), parse_uuid(id) if id else None
     except ValueError:
         raise BadRequest("The parameters have an invalid value.") from None
 

@@ -146,8 +146,7 @@ class EndpointViewSet(ExternalViewSet):
         """Send one delivery again, or everything that the endpoint missed since a time, with the same webhook-id."""
         values = self.validated(serializers.ReplayInputSerializer)
         service = key_endpoints.replay_delivery if "delivery_id" in values else key_endpoints.replay_period
-        count = service(key=self.auth.key, id=self.parse_id(id), **values)
-        return action_response("Replay started", {"count": count})
+        return action_response("Replay started", {"count": service(key=self.auth.key, id=self.parse_id(id), **values)})
 
 
 class TopicViewSet(ExternalViewSet):

@@ -163,8 +163,7 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
 @lru_cache(maxsize=10_000)
 def find_organization(endpoint_id: GroupId) -> GroupId | None:
     """Return the id of the endpoint's organization, which never changes, or None if the endpoint is gone."""
-    organizations = Endpoint.unscoped.filter(pk=endpoint_id).values_list("organization_id", flat=True)
-    return organizations.first()
+    return Endpoint.unscoped.filter(pk=endpoint_id).values_list("organization_id", flat=True).first()
 
 
 DELIVERIES = WebhookQueue()

@@ -38,14 +38,12 @@ def write_note(
     if the lead was erased. Locks the appointment.
     """
     appointment = lock_appointment(organization, appointment_id)
-    notes = Note.objects.of(organization).filter(appointment=appointment)
-    repeated = find_repeated(notes, note, external_reference)
+    repeated = find_repeated(Note.objects.of(organization).filter(appointment=appointment), note, external_reference)
     if repeated:
         return NoteItemSerializer.get(organization, repeated.pk), False
     check_not_erased(appointment.lead)
     # After the look-up, so that a repetition succeeds even if a member has left since.
-    mentions = find_mentioned(organization, mention_emails)
-    row = insert_note(appointment, note, actor, mentions, external_reference)
+    row = insert_note(appointment, note, actor, find_mentioned(organization, mention_emails), external_reference)
     save_appointment(appointment, appointment.outcome, actor, note=row)
     return NoteItemSerializer.get(organization, row.pk), True
 

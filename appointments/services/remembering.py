@@ -75,5 +75,4 @@ def cancel_remembered(
 
 def prune_remembered_cancellations(*, organization: Organization) -> int:
     rows = RememberedCancellation.objects.of(organization)
-    old = rows.filter(created_at__lt=now() - RememberedCancellation.KEPT)
-    return delete_in_batches(old.order_by("created_at"))
+    return delete_in_batches(rows.filter(created_at__lt=now() - RememberedCancellation.KEPT).order_by("created_at"))

@@ -102,8 +102,7 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     if isinstance(error, exceptions.ValidationError):
         error = ValidationFailed(dict(flatten_errors(error.detail)))
     if isinstance(error, ValidationFailed):
-        first_message = next(iter(error.errors.values()))[0]
-        return error_response(400, first_message, errors=error.errors)
+        return error_response(400, next(iter(error.errors.values()))[0], errors=error.errors)
     if isinstance(error, PreconditionFailed):
         return error_response(412, str(error), data=error.data)
     if isinstance(error, DomainError):

@@ -227,8 +227,7 @@ class ApiSchema(AutoSchema):
         if not isinstance(serializer, DetailResponse):
             return dict(super()._get_response_for_code(serializer, *args, **kwargs))
         name = component_name(serializer.serializer) + serializer.suffix
-        members = serializer.members(self.reference(serializer.serializer))
-        schema = object_schema(f"{serializer.message}.", members)
+        schema = object_schema(f"{serializer.message}.", serializer.members(self.reference(serializer.serializer)))
         if isinstance(serializer, ActionResponse) and serializer.represented:
             member, represented = serializer.represented
             schema["properties"][member] = self.reference(represented)

@@ -203,8 +203,7 @@ def read_next(query: ListQuery, after: Position | None, offset: int, limit: int)
         rows = cursor.fetchall()
         if query.has_nulls and after and after.sort_key is not None and len(rows) < limit:
             # Not with OR in one statement, which would not use the index.
-            first_null = Position(None, str(UUID(int=0)))
-            cursor.execute(*select_next(query, first_null, 0, limit - len(rows)))
+            cursor.execute(*select_next(query, Position(None, str(UUID(int=0))), 0, limit - len(rows)))
             rows += cursor.fetchall()
     return rows
 

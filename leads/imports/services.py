@@ -63,8 +63,7 @@ def add_import(
 
 def stored_size(organization: Organization) -> int:
     """Return how many characters the imports store. Lock the organization first, so that none is added meanwhile."""
-    sizes = Import.objects.of(organization).filter(size__gt=0).aggregate(total=Sum("size"))
-    return int(sizes["total"] or 0)
+    return int(Import.objects.of(organization).filter(size__gt=0).aggregate(total=Sum("size"))["total"] or 0)
 
 
 @transaction.atomic

@@ -70,8 +70,7 @@ def describe(organization: Organization) -> dict[str, Any]:
 
 
 def applied_migrations() -> list[str]:
-    applied = MigrationRecorder(connection).applied_migrations()
-    return sorted(f"{app}.{name}" for app, name in applied)
+    return sorted(f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations())
 
 
 def newest_event(organization: Organization) -> Any:  # noqa: ANN401  # an id, or None

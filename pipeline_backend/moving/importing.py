@@ -117,8 +117,7 @@ class Importer:
             else:
                 self.copy(name, columns, self.rows_of_new_people(columns, rows))
         self.copy(organization.name, organization.columns, b"".join(organization.rows))
-        id = self.information["organization"]
-        Organization.objects.filter(pk=id).update(is_active=False, move=Move.IN)
+        Organization.objects.filter(pk=self.information["organization"]).update(is_active=False, move=Move.IN)
 
     def rows_of_new_people(self, columns: list[str], rows: bytes) -> bytes:
         position = columns.index("user_id")

@@ -87,8 +87,7 @@ class Catalog:
         keys = [key for key in self.foreign_keys if {key.table, key.parent} <= owned and key.table != key.parent]
         parents = {key.parent for key in keys}
         graph = {name: {key.parent for key in keys if key.table == name} for name in sorted(owned)}
-        order = list(TopologicalSorter(graph).static_order())
-        return sorted(order, key=lambda name: name not in parents)
+        return sorted(TopologicalSorter(graph).static_order(), key=lambda name: name not in parents)
 
     def condition(self, table: str, organization_id: UUID) -> str:
         """Return the condition for the organization's rows. A table without its id has it through what it refers to."""

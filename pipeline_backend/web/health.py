@@ -87,5 +87,4 @@ def has_stale_backlog(queue: Queue) -> bool:
     overdue = jobs.filter(next_attempt_at__lt=Now() - backlog_age)
     leased = jobs.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
     # Jobs that a limit has postponed could not be claimed before the pause of their group ended.
-    groups = queue.groups().exclude(queue.paused_since(backlog_age))
-    return groups.filter(Exists(overdue), ~Exists(leased)).exists()
+    return queue.groups().exclude(queue.paused_since(backlog_age)).filter(Exists(overdue), ~Exists(leased)).exists()

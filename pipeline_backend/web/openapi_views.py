@@ -18,8 +18,7 @@ _lock = Lock()
 @cache
 def rendered_schema() -> bytes:
     """Return the document, the same for every client. Callers in a web server hold `_lock`."""
-    generator = SchemaGenerator()
-    return OpenApiJsonRenderer().render(generator.get_schema(request=None, public=True), renderer_context={})
+    return OpenApiJsonRenderer().render(SchemaGenerator().get_schema(request=None, public=True), renderer_context={})
 
 
 class SchemaView(SpectacularJSONAPIView):

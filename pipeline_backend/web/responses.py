@@ -69,8 +69,7 @@ def refuse_header(request: Request) -> Refusal | None:
     To parse a long one could take milliseconds.
     """
     if request.unreadable:
-        name = min(request.unreadable).title()
-        message = f"The header {name} must have ASCII characters only"
+        message = f"The header {min(request.unreadable).title()} must have ASCII characters only"
         return refusal(400, message) if request.is_api else refusal(400, UNREADABLE_PAGE_HEADER, is_page=True)
     for key, value in request.environ.items():
         if key.startswith(("HTTP_", "CONTENT_")) and len(value) > HEADER_BYTES.get(key, OTHER_HEADER_BYTES):

@@ -156,8 +156,7 @@ class MembershipAdmin(TenantAdmin):
 
     @admin.display(description="Last here", ordering="user__last_seen_at")
     def last_seen(self, member: Membership) -> SafeString | str:
-        times = filter(None, (member.user.last_seen_at, member.user.last_login))
-        return day_and_time(max(times, default=None))
+        return day_and_time(max(filter(None, (member.user.last_seen_at, member.user.last_login)), default=None))
 
     @admin.display(description="Open work")
     def open_work(self, member: Membership) -> SafeString | str:

@@ -27,8 +27,7 @@ class SecurityEventAdmin(ServiceAdmin):
         rows: QuerySet[SecurityEvent] = super().get_queryset(request)
         if is_operator(request):
             return rows
-        owned = organizations_with_role(request, OWNERS_ONLY)
-        return rows & visible_security_events(current_user(request), owned)
+        return rows & visible_security_events(current_user(request), organizations_with_role(request, OWNERS_ONLY))
 
     def has_view_permission(self, request: HttpRequest, obj: SecurityEvent | None = None) -> bool:
         return True  # `get_queryset` limits the rows

@@ -48,8 +48,7 @@ class WeekField(forms.MultiValueField):
     widget = WeekWidget
 
     def __init__(self, **kwargs: Any) -> None:
-        fields = [HoursField(day) for day in WEEKDAYS]
-        super().__init__(fields, require_all_fields=False, required=False, **kwargs)
+        super().__init__([HoursField(day) for day in WEEKDAYS], require_all_fields=False, required=False, **kwargs)
 
     def prepare_value(self, value: Any) -> list[str]:
         """Return the texts of the days, from the stored value or from what was entered."""

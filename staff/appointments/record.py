@@ -108,8 +108,7 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
         sentences.append(f"The lead's status is {stored.lead.status}.")
     if next_step_at:
         sentences.append(f"Next step: call, {day_and_time(next_step_at)}.")
-    url = undo_outcome.button.url(appointment)
-    button = undo_button(request, appointment, stored, url, step)
+    button = undo_button(request, appointment, stored, undo_outcome.button.url(appointment), step)
     text = " ".join([*sentences, notified])
     return format_html("{} {}", text, button) if button else text
 

@@ -136,8 +136,7 @@ def read_draft(page: AnyPage, request: HttpRequest) -> Draft:
 
 def find(page: AnyPage, request: HttpRequest, model: type[Model], name: str, **rows: Any) -> Any:
     """Return the row that the form names, or None if it names none that the user may see."""
-    found = page.visible_rows(request, model).filter(pk=to_uuid(request.POST.get(name, "")), **rows)
-    return found.first()
+    return page.visible_rows(request, model).filter(pk=to_uuid(request.POST.get(name, "")), **rows).first()
 
 
 def cleaned(field: forms.Field, value: object) -> Any:

@@ -96,8 +96,7 @@ class BoardLayout(Layout):
             if status.row_count or (status.is_active and status.is_on_board(self.board))
         ]
         if page.opts.get_field(self.status_field).null:
-            without = rows.filter(**{self.status_field: None})
-            ids = list(without.values_list("pk", flat=True)[: cards.MAX_COUNT + 1])
+            ids = list(rows.filter(**{self.status_field: None}).values_list("pk", flat=True)[: cards.MAX_COUNT + 1])
             if ids:
                 first = ids[: cards.PAGE_SIZE + 1]
                 columns.insert(0, Column(None, len(ids), first, self.list_url(cl, None), request.GET))

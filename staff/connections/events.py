@@ -58,8 +58,7 @@ class EventAdmin(NewestSearchAdmin):
 
     def get_inlines(self, request: HttpRequest, obj: Event | None) -> tuple[type[DeliveryInline], ...]:
         # More roles may view events than deliveries.
-        deliveries = self.admin_site.get_model_admin(Delivery)
-        return (DeliveryInline,) if deliveries.has_view_permission(request, obj) else ()
+        return (DeliveryInline,) if self.admin_site.get_model_admin(Delivery).has_view_permission(request, obj) else ()
 
     @admin.display(description="Body")
     def formatted_body(self, event: Event) -> SafeString:

@@ -123,6 +123,5 @@ def setup_steps(page: FiguresPage) -> list[Step]:
         area = getattr(admin.site.get_model_admin(model), "area", Area.ORGANIZATION)
         if has_role(page.request, PERMISSIONS[area].add, page.organization.pk):
             urls = {"add": page.add_url, "changelist": page.list_url, "change": lambda _: row_url(page.organization)}
-            url = urls[view](model)
-            steps.append(Step(text, url, existing[f"has_{model._meta.model_name}"]))
+            steps.append(Step(text, urls[view](model), existing[f"has_{model._meta.model_name}"]))
     return steps

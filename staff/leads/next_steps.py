@@ -117,8 +117,7 @@ def open_steps(lead: Lead) -> QuerySet[NextStep]:
 
 
 def own_membership(request: HttpRequest, lead: Lead) -> Membership | None:
-    rows = members(lead.organization).filter(user=current_user(request))
-    member: Membership | None = rows.first()
+    member: Membership | None = members(lead.organization).filter(user=current_user(request)).first()
     return member
 
 

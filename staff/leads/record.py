@@ -100,8 +100,7 @@ def changes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.Tim
     is_set_by_staff = Q(actor_kind=ActorKind.STAFF, fields__next_touch_point_type__1__in=SET_BY_STAFF)
     is_set_by_staff &= ~Q(fields__has_key="next_step_at")
     others = timeline.fields_without("status", *TOUCH_POINT, *NEXT_STEP)
-    rows = lead.changes.alias(others=others).filter(~Q(others={}) | is_set_by_staff)
-    page = timeline.newest_changes(rows, cursor)
+    page = timeline.newest_changes(lead.changes.alias(others=others).filter(~Q(others={}) | is_set_by_staff), cursor)
     emails = merged_emails(lead, page)
     for change in page:
         without = ("status", "previous_ids", *NEXT_STEP, *hidden_touch_point(change))
