@@ -49,6 +49,7 @@ class AnyReferenceFilter(filters.ReferenceFilter):
 
 
 class AppointmentFilter(CountedListFilter):
+    model = models.Appointment
     id = filters.IdListFilter()
     external_reference = AnyReferenceFilter()
     lead_id = LeadIdFilter()
@@ -71,30 +72,17 @@ class AppointmentFilter(CountedListFilter):
     updated_to = filters.DateTimeFilter("updated_at", "lte")
     ordering = filters.OrderingFilter("created_at", "updated_at", "schedule_time")
 
-    class Meta:
-        model = models.Appointment
-        fields = ()
-
 
 class OutcomeChangeFilter(RelatedListFilter):
+    model = models.OutcomeChange
     parent = staticmethod(APPOINTMENT)
-
-    class Meta:
-        model = models.OutcomeChange
-        fields = ()
 
 
 class NoteFilter(RelatedListFilter):
+    model = models.Note
     parent = staticmethod(APPOINTMENT)
-
-    class Meta:
-        model = models.Note
-        fields = ()
 
 
 class EventTypeFilter(NamedListFilter):
+    model = models.EventType
     sort_key = by_name("name")
-
-    class Meta:
-        model = models.EventType
-        fields = ()

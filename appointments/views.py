@@ -211,17 +211,14 @@ class AppointmentViewSet(ImportViewSet):
 
         The appointment is named by its id or a reference, or found by host and time.
         """
-        call_id = self.parse_call_id(call_analysis_call_id)
+        call_id = call_analysis_call_id
+        if not (call_id.strip() and call_id.isprintable() and len(call_id) <= MAX_NAME_LENGTH):
+            raise ValidationFailed({"call_analysis_call_id": [f"must be 1 to {MAX_NAME_LENGTH} printable characters"]})
         data = self.validated(CallAnalysisInputSerializer)
         analysis, is_new = put_analysis(organization=self.organization, actor=self.actor, call_id=call_id, **data)
         if is_new:
             return action_response("Call analysis created", analysis, status=201)
         return action_response("Call analysis updated", analysis)
-
-    def parse_call_id(self, text: str) -> str:
-        if not (text.strip() and text.isprintable() and len(text) <= MAX_NAME_LENGTH):
-            raise ValidationFailed({"call_analysis_call_id": [f"must be 1 to {MAX_NAME_LENGTH} printable characters"]})
-        return text
 
     @extend_schema(
         summary="List notes of an appointment",

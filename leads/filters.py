@@ -65,6 +65,7 @@ class LeadReferenceFilter(filters.ReferenceFilter):
 
 
 class LeadFilter(CountedListFilter):
+    model = Lead
     id = filters.IdListFilter()
     external_reference = LeadReferenceFilter()
     email = filters.QueryFilter("email", method="filter_email", help_text="The lead's e-mail, case-insensitive.")
@@ -78,43 +79,27 @@ class LeadFilter(CountedListFilter):
     updated_to = filters.DateTimeFilter("updated_at", "lte")
     ordering = filters.OrderingFilter("created_at", "updated_at")
 
-    class Meta:
-        model = Lead
-        fields = ()
-
     def filter_email(self, leads: LeadQuerySet, name: str, email: str) -> LeadQuerySet:
         return leads.with_email(self.organization.pk, email)
 
 
 class LeadStatusChangeFilter(RelatedListFilter):
+    model = LeadStatusChange
     parent = LeadIdFilter
-
-    class Meta:
-        model = LeadStatusChange
-        fields = ()
 
 
 class LeadNoteFilter(RelatedListFilter):
+    model = LeadNote
     parent = LeadIdFilter
-
-    class Meta:
-        model = LeadNote
-        fields = ()
 
 
 class SourceFilter(NamedListFilter):
+    model = Source
     # Every `utm_source` is a source, so there can be very many: this column has an index.
     sort_key = "name_key"
     has_nulls = True
 
-    class Meta:
-        model = Source
-        fields = ()
-
 
 class CustomFieldFilter(NamedListFilter):
+    model = CustomField
     sort_key = by_name("label")
-
-    class Meta:
-        model = CustomField
-        fields = ()

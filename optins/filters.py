@@ -9,6 +9,7 @@ LEAD_EVENTS.add(OptIn, "lead")
 
 
 class OptInFilter(CountedListFilter):
+    model = OptIn
     id = IdListFilter()
     external_reference = ReferenceFilter()
     source = ChoiceFilter("source", OptInSource, single=True, help_text="An opt-in source.")
@@ -16,7 +17,3 @@ class OptInFilter(CountedListFilter):
     created_from = DateTimeFilter("created_at", "gte")
     created_to = DateTimeFilter("created_at", "lte")
     ordering = OrderingFilter("created_at")
-
-    class Meta:
-        model = OptIn
-        fields = ()

@@ -31,8 +31,5 @@ class MemberEmailFilter(QueryFilter):
 
 
 class MemberFilter(NamedListFilter):
+    model = Membership
     sort_key = by_name(MEMBER_NAME)
-
-    class Meta:
-        model = Membership
-        fields = ()

@@ -52,19 +52,13 @@ class SubjectFilter:
 
 
 class EndpointFilter(PartialListFilter):
+    model = Endpoint
     url = QueryFilter("url", help_text="The URL, compared exactly.")
-
-    class Meta:
-        model = Endpoint
-        fields = ()
 
 
 class DeliveryFilter(PartialListFilter):
+    model = Delivery
     state = ChoiceFilter("state", State)
-
-    class Meta:
-        model = Delivery
-        fields = ()
 
 
 @cache

@@ -200,6 +200,7 @@ class OrderingFilter(QueryFilter):
 class ListFilter(FilterSet):
     """Base class of a list's filters and order. Read `errors` before `page`."""
 
+    model: ClassVar[Any]  # whose rows are listed
     # The total of an unfiltered list, of the organization and the table that are its two parameters.
     total_sql: ClassVar[str]
 
@@ -209,7 +210,7 @@ class ListFilter(FilterSet):
         self.base_filters = {
             name: filter for name, filter in self.declared_filters.items() if query.get(name, "").strip()
         }
-        rows = self._meta.model.objects.of(organization) if queryset is None else queryset
+        rows = self.model.objects.of(organization) if queryset is None else queryset
         super().__init__(data=query, queryset=rows)
 
     @property
@@ -245,7 +246,7 @@ class ListFilter(FilterSet):
         column = ordering.removeprefix("-")
         used = [(self.filters[name], value) for name, value in values.items() if name != "ordering"]
         if not used:
-            total = (self.total_sql, [self.organization.pk, self._meta.model._meta.db_table])
+            total = (self.total_sql, [self.organization.pk, self.model._meta.db_table])
             return ListQuery(self.all_rows(column), ordering, total)
         other_filters = [(filter, value) for filter, value in used if filter.field_name != column]
         order_rows = narrow(self.queryset, [item for item in used if item not in other_filters])
@@ -265,7 +266,7 @@ class ListFilter(FilterSet):
         return ListQuery(matching, ordering, (count, []), in_order)
 
     def all_rows(self, column: str | Combinable) -> SQLWithParams:
-        sql, params = compile_all_rows(self._meta.model, column)
+        sql, params = compile_all_rows(self.model, column)
         return sql, bind(params, {"organization": self.organization.pk})
 
     def replace_ids(self) -> bool:

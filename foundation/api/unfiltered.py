@@ -35,7 +35,7 @@ class RelatedListFilter(ListFilter):
         known_id = parent.known_id(self.organization, id)
         if known_id is None:
             raise ResourceNotFound
-        self.rows = parent.filter(self._meta.model.objects.of(self.organization), known_id)
+        self.rows = parent.filter(self.model.objects.of(self.organization), known_id)
 
     def list_query(self) -> ListQuery:
         return ListQuery(select_rows(self.rows, "created_at"), DEFAULT_ORDERING, (COUNT, []))

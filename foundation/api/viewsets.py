@@ -174,7 +174,7 @@ class ExternalViewSet(ViewSetMixin, ApiView):
         """
         accepted = {name: filter.takes_several for name, filter in filter_class.declared_filters.items()}
         query, errors = read_parameters(self.request.query_params, PAGE_PARAMETERS | accepted)
-        list_name = f"{self.organization.pk} {filter_class._meta.model._meta.db_table}"
+        list_name = f"{self.organization.pk} {filter_class.model._meta.db_table}"
         page, page_errors = Page.from_query(query, list_name)
         filters = filter_class(query, organization=self.organization, queryset=rows)
         errors = page_errors | filters.errors | errors

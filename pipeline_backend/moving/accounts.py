@@ -61,10 +61,6 @@ def account_tables(catalog: Catalog, tables: list[Table]) -> list[Table]:
     return [users, *(catalog.table(name, condition) for name in SIGN_IN_TABLES)]
 
 
-def is_account_table(name: str) -> bool:
-    return name == USER or name in SIGN_IN_TABLES
-
-
 def import_people(rows: bytes, columns: Collection[str], members: Collection[str], *, by_email: bool) -> People:
     """Create the accounts of people who are unknown here, in the caller's transaction.
 

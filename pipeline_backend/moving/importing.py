@@ -13,7 +13,7 @@ from foundation.outbox import State
 from organizations.models import Move, Organization, SecurityEventKind
 from organizations.security_log import record_security_event
 from pipeline_backend.moving import Refused
-from pipeline_backend.moving.accounts import People, import_people, is_account_table, record_differences
+from pipeline_backend.moving.accounts import SIGN_IN_TABLES, People, import_people, record_differences
 from pipeline_backend.moving.columns import imported_changes
 from pipeline_backend.moving.deleting import count_table, delete_rows, next_keys
 from pipeline_backend.moving.exporting import applied_migrations
@@ -100,7 +100,7 @@ class Importer:
         next(frames)
         accounts: list[tuple[str, list[str], bytes]] = []
         for table in tables_of(frames):
-            if is_account_table(table.name):
+            if table.name in (USER, *SIGN_IN_TABLES):
                 accounts.append((table.name, table.columns, b"".join(table.rows)))
             elif table.name == ORGANIZATION:
                 self.begin(accounts, table)

@@ -65,10 +65,6 @@ def hand_over_link(member: Membership) -> SafeString | str:
     return format_html("{}. {}", work, link) if work else ""
 
 
-def has_open_work(member: Membership) -> bool:
-    return any(rows.exists() for rows in open_work(member).values())
-
-
 hand_over_action = object_action(
     "Hand over the work",
     name="hand_over",
@@ -77,7 +73,7 @@ hand_over_action = object_action(
     "Leads aren't told: contact them if their call has another host.",
     form=HandOverForm,
     permission="manage",
-    is_possible=has_open_work,
+    is_possible=lambda member: any(rows.exists() for rows in open_work(member).values()),
 )
 
 
