@@ -22,7 +22,7 @@ from staff.selections import HAS_APPOINTMENT, OPT_IN_VIEWS, MyOptInsFilter, Stag
 from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
 from staff.toolkit.export import Column, Export, labels
-from staff.toolkit.lists import DayRangeFilter, time_column, two_lines
+from staff.toolkit.lists import DayRangeFilter, column, time_column, two_lines
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.timeline import MAX_TEXT, Cursor, Detail, TimelineEntry, beginning, newest, shorten
 
@@ -52,6 +52,20 @@ class OptInAdmin(TenantAdmin):
     can_add = can_change = False
     preserve_filters = False  # its rows lead to the list of leads, which has other ones
     list_display = ("lead_contact", "log_call", "is_booked", "submitted", "source_and_form", "traffic", "lead_status")
+    # Form buttons of the list's own form, which has the token.
+    log_call = column("Log a call", lambda opt_in: call_buttons(opt_in.lead) if opt_in.may_change_lead else "")
+    is_booked = column("Ever booked?", lambda opt_in: bool(opt_in.is_booked), boolean=True)
+    source_and_form = column(
+        "Source",
+        lambda opt_in: two_lines(opt_in.get_source_display(), opt_in.provider_form_name or ""),
+        ordering="source",
+    )
+    traffic = column(
+        "UTM source",
+        lambda opt_in: two_lines(opt_in.utm_source or "–", opt_in.utm_campaign or ""),
+        ordering="utm_source",
+    )
+    lead_status = column("Lead's status", lambda opt_in: status_label(opt_in.lead.status), ordering="lead__status")
     submitted = time_column("created_at", "Submitted")
     select_related = ("lead__status",)
     list_display_links = None  # the contact has them: to the lead, and to its phone
@@ -100,27 +114,6 @@ class OptInAdmin(TenantAdmin):
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, opt_in: OptIn) -> str:
         return contact(opt_in.lead, self.row_link(opt_in), describe_calls(opt_in))
-
-    @admin.display(description="Log a call")
-    def log_call(self, opt_in: OptIn) -> str:
-        # Form buttons of the list's own form, which has the token.
-        return call_buttons(opt_in.lead) if opt_in.may_change_lead else ""  # type: ignore[attr-defined]  # annotated
-
-    @admin.display(description="Ever booked?", boolean=True)
-    def is_booked(self, opt_in: OptIn) -> bool:
-        return bool(opt_in.is_booked)  # type: ignore[attr-defined]  # annotated
-
-    @admin.display(description="Source", ordering="source")
-    def source_and_form(self, opt_in: OptIn) -> str:
-        return two_lines(opt_in.get_source_display(), opt_in.provider_form_name or "")
-
-    @admin.display(description="UTM source", ordering="utm_source")
-    def traffic(self, opt_in: OptIn) -> str:
-        return two_lines(opt_in.utm_source or "–", opt_in.utm_campaign or "")
-
-    @admin.display(description="Lead's status", ordering="lead__status")
-    def lead_status(self, opt_in: OptIn) -> str:
-        return status_label(opt_in.lead.status)
 
 
 def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:

@@ -1,5 +1,6 @@
 """The admin page of members: change their role, deactivate them, leave the organization. They join by invitations."""
 
+from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
@@ -17,7 +18,7 @@ from accounts.pages import secret_page
 from accounts.time_zone import describe_zone
 from appointments.calendar_feed import calendar_address
 from organizations import services
-from organizations.models import Membership
+from organizations.models import Membership, User
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.working_hours import format_week
 from staff.accounts.handing_over import hand_over_link, hand_over_work, work_links
@@ -25,7 +26,7 @@ from staff.accounts.working_hours import BUFFERS, DaysOffField, WeekField
 from staff.connections.notifications import email_notifications
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.base import Fieldsets
-from staff.toolkit.lists import day_and_time
+from staff.toolkit.lists import column, day_and_time
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
@@ -43,6 +44,10 @@ def other_zone(member: Membership) -> str:
     """Return a sentence if the member's clock is not the one of the page, which names its zone already."""
     zone = member.user.time_zone
     return "" if zone == timezone.get_current_timezone_name() else f" Times are in {describe_zone(zone)}."
+
+
+def last_time(user: User) -> datetime | None:
+    return max(filter(None, (user.last_seen_at, user.last_login)), default=None)
 
 
 class RoleForm(TenantForm):
@@ -88,6 +93,15 @@ class MembershipAdmin(TenantAdmin):
     area = Area.TEAM
     form = MemberForm
     list_display = ("name", "email", "role", "is_active", "two_factor", "last_seen", "created_at")
+    name = column("Name", str, ordering="user__first_name")
+    email = column("E-mail", lambda member: member.user.email, ordering="user__email")
+    two_factor = column("Two-factor", lambda member: member.user.two_factor_enabled_at is not None, boolean=True)
+    last_seen = column("Last here", lambda member: day_and_time(last_time(member.user)), ordering="user__last_seen_at")
+    open_work = column("Open work", lambda member: hand_over_link(member) or "Nothing")
+    working_week = column(
+        "Working hours", lambda member: f"{format_week(member.working_week.hours) or 'None'}.{other_zone(member)}"
+    )
+    account_id = column("User ID", lambda member: member.user_id)
     select_related = ("user",)
     list_filter = ("role", "is_active")
     search_fields = ("user__email", "user__first_name", "user__last_name")
@@ -141,34 +155,6 @@ class MembershipAdmin(TenantAdmin):
 
     def has_own_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         return obj is not None and obj.user_id == current_user(request).pk
-
-    @admin.display(description="Name", ordering="user__first_name")
-    def name(self, member: Membership) -> str:
-        return str(member)
-
-    @admin.display(description="E-mail", ordering="user__email")
-    def email(self, member: Membership) -> str:
-        return member.user.email
-
-    @admin.display(description="Two-factor", boolean=True)
-    def two_factor(self, member: Membership) -> bool:
-        return member.user.two_factor_enabled_at is not None
-
-    @admin.display(description="Last here", ordering="user__last_seen_at")
-    def last_seen(self, member: Membership) -> SafeString | str:
-        return day_and_time(max(filter(None, (member.user.last_seen_at, member.user.last_login)), default=None))
-
-    @admin.display(description="Open work")
-    def open_work(self, member: Membership) -> SafeString | str:
-        return hand_over_link(member) or "Nothing"
-
-    @admin.display(description="Working hours")
-    def working_week(self, member: Membership) -> str:
-        return f"{format_week(member.working_week.hours) or 'None'}.{other_zone(member)}"
-
-    @admin.display(description="User ID")
-    def account_id(self, member: Membership) -> str:
-        return member.user_id
 
     def save_model(self, request: HttpRequest, obj: Membership, form: MemberForm, change: bool) -> None:
         data = form.cleaned_data

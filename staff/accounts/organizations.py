@@ -19,6 +19,7 @@ from organizations.services import change_organization
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.base import ServiceAdmin
 from staff.toolkit.forms import ServiceForm, WebAddressField, accepted_email
+from staff.toolkit.lists import column
 
 # Roles decide what a user may do, so Django's groups are not offered. Importing `auth_admin` has registered them.
 admin.site.unregister(auth_admin.Group)  # type: ignore[attr-defined]
@@ -64,6 +65,7 @@ class OrganizationAdmin(ServiceAdmin):
     form = OrganizationForm
     add_form = NewOrganizationForm
     list_display = ("name", "is_active", "default_country", "rate_limit_per_minute", "created_at")
+    has_slack = column("Slack notifications", lambda organization: bool(organization.slack_url), boolean=True)
     search_fields = ("name", "=id")
     actions_detail = ("connect_slack",)
     readonly_fields = ("has_slack", "is_test", "id", "created_at")
@@ -109,10 +111,6 @@ class OrganizationAdmin(ServiceAdmin):
         messages.success(
             request, f"{invitation.email} gets an invitation by e-mail, and becomes the owner by accepting."
         )
-
-    @admin.display(description="Slack notifications", boolean=True)
-    def has_slack(self, organization: Organization) -> bool:
-        return bool(organization.slack_url)
 
     @object_action(
         "Connect Slack", icon="forum", question="Appointments are also posted to this Slack webhook.", form=SlackForm

@@ -35,7 +35,7 @@ from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
-from staff.toolkit.lists import DayRangeFilter, time_column, to_uuid
+from staff.toolkit.lists import DayRangeFilter, column, time_column, to_uuid
 from staff.toolkit.record import Fact, RecordAdmin
 from staff.toolkit.views import TABLE
 
@@ -59,6 +59,9 @@ class AppointmentAdmin(RecordAdmin):
     form = AppointmentForm
     add_form = BookingForm
     list_display = ("lead_contact", "time", "event_type", "host", "setter", status_column("outcome", "Outcome"))
+    lead_contact = column(
+        "Lead", lambda appointment: contact(appointment.lead, row_url(appointment)), ordering="lead__first_name"
+    )
     list_display_links = None  # the contact has them: to the appointment, and to the lead's phone
     time = time_column("schedule_time", "Time")
     select_related = ("lead", "event_type", "host__user", "setter__user", "outcome")
@@ -184,10 +187,6 @@ class AppointmentAdmin(RecordAdmin):
         has_setter = Lead.objects.of(organization).filter(pk=lead_id, setter__isnull=False)
         is_setter = own and own.role == MemberRole.SETTER and not has_setter.exists()
         return {**values, "setter": own.pk} if own and is_setter else values
-
-    @admin.display(description="Lead", ordering="lead__first_name")
-    def lead_contact(self, appointment: Appointment) -> str:
-        return contact(appointment.lead, row_url(appointment))
 
     def save_model(
         self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool

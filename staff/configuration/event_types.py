@@ -10,6 +10,7 @@ from appointments.conditions import is_open_to
 from appointments.models import Appointment, CallAnalysis, EventType, Note
 from appointments.services import delete_event_type, save_analysis, save_event_type
 from organizations.permissions import Area
+from staff.toolkit.lists import column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin, TenantForm
 
@@ -45,15 +46,12 @@ class NoteAdmin(NewestSearchAdmin):
     area = Area.WORK
     can_add = can_change = False
     list_display = ("note_start", "appointment", "actor_name", "created_at")
+    note_start = column("Note", str)
     select_related = ("appointment__lead",)
     ordering = ("-id",)  # which rises with time, and has an index
     search_fields = ("note", "actor_name", "appointment__lead__email")
     search_help_text = f"Search by text, author or the lead's e-mail. {HELP}"
     fields = ("appointment", "note", "mention_users", "actor_name", "created_at")
-
-    @admin.display(description="Note")
-    def note_start(self, note: Note) -> str:
-        return str(note)
 
 
 class CallAnalysisForm(OptimisticLockForm):

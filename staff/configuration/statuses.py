@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminColorInputWidget
 
 from organizations.permissions import Area
+from staff.toolkit.lists import column
 from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin
 from statuses.models import BY_NAME, BoardScope, Status, readable_colors
 from statuses.services import DEFAULT_FLAG, delete_status, save_status
@@ -66,6 +67,7 @@ class StatusAdmin(TenantAdmin):
     service_argument = "status"
     form = StatusForm
     list_display = ("label", "role", "type", "is_lead_default", "is_appointment_default", "is_active")
+    label = column("Status", status_label, ordering=BY_NAME)
     list_filter = ("role", "type", "is_active")
     search_fields = ("name", "description")
     fieldsets = (
@@ -84,7 +86,3 @@ class StatusAdmin(TenantAdmin):
         super().save_model(request, obj, form, change)
         if readable_colors(obj)[0] != obj.text_color:
             messages.warning(request, "These colors have a contrast below 4.5 : 1, so pages show black or white text.")
-
-    @admin.display(description="Status", ordering=BY_NAME)
-    def label(self, status: Status) -> SafeString | str:
-        return status_label(status)

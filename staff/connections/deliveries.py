@@ -6,13 +6,12 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import pluralize
-from django.utils.safestring import SafeString
 
 from foundation.outbox import State
 from organizations.permissions import Area
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.base import ReadOnlyInline, format_json, state_label
-from staff.toolkit.lists import DayRangeFilter, time_column
+from staff.toolkit.lists import DayRangeFilter, column, time_column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from webhooks.models import Attempt, Delivery
 from webhooks.replays import replay, replay_all
@@ -30,6 +29,8 @@ class DeliveryAdmin(NewestSearchAdmin):
     can_add = False
     is_read_only = True
     list_display = ("topic", "endpoint", state_label, "attempt_count", "last_error", "next_attempt", "created")
+    formatted_body = column("Body", lambda delivery: format_json(json.loads(delivery.event.body)))
+    topic = column("Event", lambda delivery: delivery.event.type, ordering="event__type")
     next_attempt = time_column("next_attempt_at", "Next attempt")
     created = time_column("created_at", "Created")
     select_related = ("event", "endpoint")
@@ -47,14 +48,6 @@ class DeliveryAdmin(NewestSearchAdmin):
         ("created_at", "finished_at"),
         "formatted_body",
     )
-
-    @admin.display(description="Body")
-    def formatted_body(self, delivery: Delivery) -> SafeString:
-        return format_json(json.loads(delivery.event.body))
-
-    @admin.display(description="Event", ordering="event__type")
-    def topic(self, delivery: Delivery) -> str:
-        return delivery.event.type
 
     @object_action(
         "Replay",

@@ -17,6 +17,7 @@ from accounts.pages import secret_page
 from organizations.permissions import Area
 from staff.connections.health import render_health
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
+from staff.toolkit.lists import column
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 from staff.toolkit.times import TimestampField
 from webhooks.models import Endpoint
@@ -82,6 +83,7 @@ class EndpointAdmin(TenantAdmin):
     area = Area.CONNECTIONS
     form = EndpointForm
     list_display = ("__str__", "url", "api_key", "is_active", "failures", "last_success_at", "disabled_reason")
+    pending_replays = column("Pending replays", count_pending_replays)
     list_filter = ("is_active",)
     select_related = ("api_key",)
     search_fields = ("url", "description")
@@ -133,10 +135,6 @@ class EndpointAdmin(TenantAdmin):
 
     def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: str | None = None) -> HttpResponse:
         return show_secret(request, obj, "The new endpoint's signing secret", obj.secret)
-
-    @admin.display(description="Pending replays")
-    def pending_replays(self, endpoint: Endpoint) -> int:
-        return count_pending_replays(endpoint)
 
     @object_action(
         "Send test event",

@@ -5,13 +5,12 @@ import json
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 from unfold.contrib.filters.admin import DropdownFilter
 
 from organizations.permissions import Area
 from staff.toolkit.base import ReadOnlyInline, format_json
-from staff.toolkit.lists import DayRangeFilter
+from staff.toolkit.lists import DayRangeFilter, column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from webhooks.models import Delivery, Event
 from webhooks.topics import topics
@@ -43,6 +42,7 @@ class EventAdmin(NewestSearchAdmin):
     area = Area.MESSAGES
     can_add = can_change = False
     list_display = ("type", "actor_name", "actor_kind", "subject_id", "created_at")
+    formatted_body = column("Body", lambda event: format_json(json.loads(event.body)))
     list_filter = (TopicFilter, "actor_kind", ("created_at", DayRangeFilter))
     search_fields = ("=id", "=subject_id", "=request_id", "actor_name")
     id_lookups = ("id", "subject_id")
@@ -59,7 +59,3 @@ class EventAdmin(NewestSearchAdmin):
     def get_inlines(self, request: HttpRequest, obj: Event | None) -> tuple[type[DeliveryInline], ...]:
         # More roles may view events than deliveries.
         return (DeliveryInline,) if self.admin_site.get_model_admin(Delivery).has_view_permission(request, obj) else ()
-
-    @admin.display(description="Body")
-    def formatted_body(self, event: Event) -> SafeString:
-        return format_json(json.loads(event.body))

@@ -16,6 +16,7 @@ from organizations.models import ApiKey, Scope
 from organizations.permissions import Area, current_user
 from organizations.services import issue_key, revoke_key, rotate_key
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.lists import column
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
@@ -68,6 +69,7 @@ class ApiKeyAdmin(TenantAdmin):
     is_read_only = True
     form = KeyForm
     list_display = ("name", "public_part", "state", "scopes", "last_used_at", "expires_at", "created_by", "created_at")
+    public_part = column("Key", lambda key: f"pb_{key.key_id}_…")
     select_related = ("created_by",)
     search_fields = ("name", "key_id")
     actions_detail = ("rotate", "revoke")
@@ -81,10 +83,6 @@ class ApiKeyAdmin(TenantAdmin):
         ("expires_at", "revoked_at"),
         "last_used_at",
     )
-
-    @admin.display(description="Key")
-    def public_part(self, key: ApiKey) -> str:
-        return f"pb_{key.key_id}_…"
 
     @admin.display(description="State")
     def state(self, key: ApiKey) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
@@ -15,7 +14,7 @@ from organizations.models import Membership
 from organizations.permissions import Area
 from staff.toolkit.actions import AnyPage, ConfirmationForm, object_action
 from staff.toolkit.base import format_json, state_label
-from staff.toolkit.lists import DayRangeFilter
+from staff.toolkit.lists import DayRangeFilter, column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 
 
@@ -42,6 +41,8 @@ class NotificationAdmin(NewestSearchAdmin):
         "finished_at",
         "created_at",
     )
+    channel = column("Channel", lambda notification: notification.get_medium_display(), ordering="medium")
+    formatted_context = column("Data", lambda notification: format_json(notification.context))
     select_related = ("recipient__user",)
     list_filter = ("kind", ("medium", ChannelFilter), "state", ("created_at", DayRangeFilter))
     search_fields = ("recipient__user__email", "recipient__user__first_name", "recipient__user__last_name")
@@ -54,14 +55,6 @@ class NotificationAdmin(NewestSearchAdmin):
         "formatted_context",
     )
     readonly_fields = ("channel", "formatted_context")
-
-    @admin.display(description="Channel", ordering="medium")
-    def channel(self, notification: Notification) -> str:
-        return notification.get_medium_display()
-
-    @admin.display(description="Data")
-    def formatted_context(self, notification: Notification) -> SafeString:
-        return format_json(notification.context)
 
 
 class EmailNotificationsForm(ConfirmationForm):

@@ -30,7 +30,7 @@ from staff.leads.comparison import compare, counts, custom_fields, warnings_abou
 from staff.leads.lists import contact
 from staff.toolkit.actions import actor_of, page_context, row_url
 from staff.toolkit.bulk import selected_action
-from staff.toolkit.lists import to_uuid, two_lines
+from staff.toolkit.lists import column, to_uuid, two_lines
 from staff.toolkit.record import Card, Fact, RecordAdmin
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.views import ALL, View
@@ -191,6 +191,8 @@ class PossibleDuplicateAdmin(TenantAdmin):
     can_add = False
     is_read_only = True
     list_display = ("older", "newer", "in_common")
+    older = column("Lead", lambda pair: describe(pair.first))
+    newer = column("Possible duplicate", lambda pair: describe(pair.second))
     list_display_links = None
     select_related = ("first", "second")
     actions = (
@@ -239,14 +241,6 @@ class PossibleDuplicateAdmin(TenantAdmin):
         if pair is None:
             raise Http404
         return redirect(compare_url(pair.first_id, pair.second_id))
-
-    @admin.display(description="Lead")
-    def older(self, pair: PossibleDuplicate) -> SafeString:
-        return describe(pair.first)
-
-    @admin.display(description="Possible duplicate")
-    def newer(self, pair: PossibleDuplicate) -> SafeString:
-        return describe(pair.second)
 
     @admin.display(description="In common", ordering="reasons")
     def in_common(self, pair: PossibleDuplicate) -> SafeString:

@@ -35,7 +35,7 @@ from staff.toolkit.bulk import members, selected_action
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
 from staff.toolkit.forms import accepted_email
-from staff.toolkit.lists import DayRangeFilter, time_column
+from staff.toolkit.lists import DayRangeFilter, column, time_column
 from staff.toolkit.record import Fact, RecordAdmin
 from staff.toolkit.timeline import TimelineEntry, TimelineSource, change_entry
 from staff.toolkit.views import TABLE
@@ -143,6 +143,9 @@ class LeadAdmin(RecordAdmin):
     list_display_links = None  # the contact has them: to the lead, and to its phone
     column_values = calls_of("pk")
     list_display = ("lead_contact", status_column("status", "Status"), "setter", next_step, "changed", "last_source")
+    lead_contact = column(
+        "Lead", lambda lead: contact(lead, row_url(lead), describe_calls(lead)), ordering="first_name"
+    )
     changed = time_column("updated_at", "Last change")
     select_related = ("status", "setter__user", "last_source")
     views = LEAD_VIEWS
@@ -253,10 +256,6 @@ class LeadAdmin(RecordAdmin):
         redirect = redirect_to_kept(self, request, object_id)
         response: HttpResponse = redirect or super()._get_obj_does_not_exist_redirect(request, opts, object_id)
         return response
-
-    @admin.display(description="Lead", ordering="first_name")
-    def lead_contact(self, lead: Lead) -> str:
-        return contact(lead, row_url(lead), describe_calls(lead))
 
     def save_model(self, request: HttpRequest, obj: Lead, form: LeadForm, change: bool) -> None:
         actor = actor_of(request)

@@ -141,9 +141,15 @@ def day_and_time(time: datetime | None, *, with_distance: bool = True) -> SafeSt
     return two_lines(text, f"in {timesince(at, time)}" if time > at else f"{timesince(time, at)} ago")
 
 
-def time_column(name: str, label: str) -> Callable[[object, Model], SafeString | str]:
-    @admin.display(description=label, ordering=name)
-    def column(page: object, row: Model) -> SafeString | str:
-        return day_and_time(getattr(row, name))
+def column(label: str, value: Callable[[Any], object], **options: Any) -> Callable[[object, Model], object]:
+    """Return a page's method that shows the value of a row; the options are those of `admin.display`."""
 
-    return column
+    def show(page: object, row: Model) -> object:
+        return value(row)
+
+    method: Callable[[object, Model], object] = admin.display(description=label, **options)(show)
+    return method
+
+
+def time_column(name: str, label: str) -> Callable[[object, Model], object]:
+    return column(label, lambda row: day_and_time(getattr(row, name)), ordering=name)
