@@ -55,6 +55,7 @@ class QueryFilter(Filter):
     field_class = ParameterField
     schema: Schema = {"type": "string"}  # in the OpenAPI document  # never changed in place
     takes_several = False  # values, separated by commas
+    has_index = True  # of the matching rows in the order of their creation
 
     def __init__(self, field_name: str, *, help_text: str = "", **options: Any) -> None:
         super().__init__(field_name, help_text=help_text, parse=self.parse, **options)
@@ -65,11 +66,13 @@ class QueryFilter(Filter):
 
     def has_index_order(self, value: Any) -> bool:
         """Return whether one index has the rows that match this value in the order of their creation."""
-        return True
+        return self.has_index
 
 
 class DateTimeFilter(QueryFilter):
     """Rows at or after ("gte") or at or before ("lte") a timestamp. A date is read as its first or last millisecond."""
+
+    has_index = False
 
     def __init__(self, field_name: str, lookup: Literal["gte", "lte"]) -> None:
         self.is_upper_bound = lookup == "lte"
@@ -87,9 +90,6 @@ class DateTimeFilter(QueryFilter):
         except ValueError:
             message = "must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1 to 9999"
             raise ValueError(message) from None
-
-    def has_index_order(self, value: datetime) -> bool:
-        return False
 
 
 class RelatedIdFilter(QueryFilter):
@@ -110,6 +110,7 @@ class RelatedIdFilter(QueryFilter):
 class IdListFilter(QueryFilter):
     """Rows with one of up to `MAX_IDS` ids, separated by commas. Unknown ids find nothing."""
 
+    has_index = False
     schema = {"type": "array", "items": {"type": "string", "format": "uuid"}, "maxItems": MAX_IDS}
     takes_several = True
 
@@ -123,12 +124,11 @@ class IdListFilter(QueryFilter):
             raise ValueError(f"must have at most {MAX_IDS} ids")
         return {parse_uuid(id.strip()) for id in texts}
 
-    def has_index_order(self, value: set[UUID]) -> bool:
-        return False
-
 
 class ReferenceFilter(QueryFilter):
     """Rows of any source with this `external_reference`, compared exactly."""
+
+    has_index = False
 
     def __init__(self) -> None:
         super().__init__("external_reference", help_text="The reference, compared exactly.", strip=False)
@@ -138,22 +138,17 @@ class ReferenceFilter(QueryFilter):
         sources = [source for source, _ in qs.model._meta.get_field("source").choices]
         return qs.filter(source__in=sources, external_reference=value)
 
-    def has_index_order(self, value: str) -> bool:
-        return False
-
 
 class BooleanFilter(QueryFilter):
     """The rows that a condition is true or false of: `true` or `false`."""
 
+    has_index = False
     schema = {"type": "boolean"}
 
     def parse(self, text: str) -> bool:
         if text not in ("true", "false"):
             raise ValueError("must be true or false")
         return text == "true"
-
-    def has_index_order(self, value: bool) -> bool:
-        return False
 
 
 class ChoiceFilter(QueryFilter):

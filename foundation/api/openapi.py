@@ -163,24 +163,18 @@ IF_MATCH = OpenApiParameter(
 )
 
 
+CALL_ID = "The call's id on the analysis platform: up to 255 printable characters."
+SYSTEM_ID = "The system's id of the object, URL-encoded."
 PATH_PARAMETERS = [
-    OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="The id of the object."),
-    OpenApiParameter("note_id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="The id of the note."),
-    OpenApiParameter(
-        "call_analysis_call_id",
-        OpenApiTypes.STR,
-        OpenApiParameter.PATH,
-        description="The call's id on the analysis platform: up to 255 printable characters.",
-    ),
-    OpenApiParameter(
-        "source", OpenApiTypes.STR, OpenApiParameter.PATH, description="The system that manages the object."
-    ),
-    *[
-        OpenApiParameter(
-            name, OpenApiTypes.STR, OpenApiParameter.PATH, description="The system's id of the object, URL-encoded."
-        )
-        for name in ("external_reference", "reference")
-    ],
+    OpenApiParameter(name, type, OpenApiParameter.PATH, description=description)
+    for name, type, description in (
+        ("id", OpenApiTypes.UUID, "The id of the object."),
+        ("note_id", OpenApiTypes.UUID, "The id of the note."),
+        ("call_analysis_call_id", OpenApiTypes.STR, CALL_ID),
+        ("source", OpenApiTypes.STR, "The system that manages the object."),
+        ("external_reference", OpenApiTypes.STR, SYSTEM_ID),
+        ("reference", OpenApiTypes.STR, SYSTEM_ID),
+    )
 ]
 
 
