@@ -43,7 +43,6 @@ def describe_zone(name: str, at: datetime | None = None) -> str:
 
 
 def use_browser_zone(request: HttpRequest) -> HttpResponse:
-    """Show the person's times in the zone of the browser from now on, and go back to the page."""
     if request.method != "POST":  # after a sign-in that came between
         return HttpResponseRedirect(reverse("admin:index"))
     user, name = current_user(request), known_zone(request.POST.get("time_zone", ""))

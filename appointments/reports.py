@@ -94,7 +94,6 @@ class Period:
 
 
 def step_number(column: str, steps: list[Period]) -> Func:
-    """Return the place of the column's time in the steps, from 1."""
     # Faster than converting each time to the zone, and a step begins exactly as its `start` says.
     starts = Value([step.start for step in steps], output_field=ArrayField(DateTimeField()))
     return Func(F(column), starts, function="width_bucket", output_field=IntegerField())
@@ -220,7 +219,6 @@ FROM submitted
 
 
 def funnel(organization: Organization, period: Period, at: datetime) -> Numbers:
-    """Count the opt-ins of the period by how far they have come."""
     parameters: dict[str, Any] = {"organization": organization.pk, "at": at, "start": period.start, "end": period.end}
     names = ["opt_ins", "opt_ins_booked", "opt_ins_shown", "opt_ins_won", "time_to_booking"]
     with connection.cursor() as cursor:

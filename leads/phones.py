@@ -64,7 +64,6 @@ def read_country_code(text: str) -> str | None:
 
 @cache
 def time_zones_by_country() -> dict[str, list[str]]:
-    """Return the names of all countries' time zones, by ISO code."""
     zones = defaultdict(list)
     for line in (files("tzdata") / "zoneinfo" / "zone.tab").read_text().splitlines():
         if not line.startswith("#"):

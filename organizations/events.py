@@ -46,5 +46,4 @@ def recorded_as_member(user: User, actor: Actor) -> Iterator[None]:
 
 
 def shown(member: Membership) -> str | None:
-    """Return the member as the look-up shows it."""
     return MemberSerializer.get_text(member.organization, member.pk)

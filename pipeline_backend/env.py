@@ -145,7 +145,6 @@ def read_token(name: str) -> str:
 
 
 def read_address(name: str, *, default: str) -> str:
-    """Return an IPv4 address and a port to listen on."""
     address = read_text(name, default).strip()
     host, _, port = address.rpartition(":")
     try:

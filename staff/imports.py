@@ -326,7 +326,6 @@ def sent_reading(request: HttpRequest) -> Reading:
 
 
 def sent_values(request: HttpRequest, row: Import) -> dict[tuple[str, str], str]:
-    """Return what the form has for the values of columns, by the column's field and the value's key."""
     return {
         (row.mapping[index], match[2]): str(target)
         for name, target in request.POST.items()

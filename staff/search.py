@@ -50,7 +50,6 @@ class Group(NamedTuple):
 
 
 def search_page(request: HttpRequest) -> TemplateResponse:
-    """Return the page with the results, or only them for the dialog."""
     text = request.GET.get("q", "").strip()
     groups: list[Group] = []
     if len(text) > MAX_SEARCH_LENGTH or len(text.split()) > MAX_SEARCH_WORDS:

@@ -64,7 +64,6 @@ def newest(events: QuerySet[Event]) -> list[tuple[str, str, datetime]]:
 
 
 def describe_record(events: Iterable[tuple[str, str, datetime]]) -> str:
-    """Return who changed the record last, and when."""
     latest = max(events, key=lambda event: event[2], default=None)
     if latest is None:
         return ""

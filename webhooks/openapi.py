@@ -66,7 +66,6 @@ def describe(topic: Topic, components: Schema, resolve: SchemaResolver) -> Schem
 
 @cache
 def topic_examples() -> dict[str, Schema]:
-    """Return the example of each topic's body, as the document has it."""
     webhooks = add_webhooks({"components": {"schemas": {}}})["webhooks"]
     return {
         name: item["post"]["requestBody"]["content"]["application/json"]["example"] for name, item in webhooks.items()

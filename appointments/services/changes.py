@@ -279,7 +279,6 @@ def insert_note(
     mentions: list[Membership] | None = None,
     external_reference: str | None = None,
 ) -> Note:
-    """Store a note, and notify the members whom it mentions."""
     columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
     note: Note = Note.objects.create(note=text, external_reference=external_reference, **columns)
     if mentions:

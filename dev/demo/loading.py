@@ -72,7 +72,7 @@ def set_mail_enabled(organization: Organization, *, enabled: bool) -> None:
         change_member(actor=SYSTEM, member=member, role=member.role, is_active=member.is_active, wants_mail=enabled)
 
 
-def register_inbox(demo: Demo) -> None:
+def connect_inbox(demo: Demo) -> None:
     """In a local run, send the demo's webhooks to the local inbox, also after its address has changed.
 
     The first time, also add an endpoint whose deliveries fail, and book an appointment, so that there are webhooks and

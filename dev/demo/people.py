@@ -106,7 +106,6 @@ def random_traffic(rng: random.Random, traffic_source: TrafficSource, setter_use
 
 
 def random_answers(rng: random.Random, count: int) -> list[QuestionAnswerData]:
-    """Return the first `count` questions with random answers."""
     return [
         {"question": question, "answer": rng.choice(answers), "position": position}
         for position, (question, answers) in enumerate(QUESTIONS[:count], 1)

@@ -124,7 +124,6 @@ class Scenario:
             pass
 
     def plan_lead(self, index: int) -> Iterator[Steps]:
-        """Yield the steps of each of a lead's appointments and opt-ins."""
         repetition, story = divmod(index, len(STORIES))
         opt_ins, appointments = STORIES[story]
         person = random_person(self.rng)
@@ -157,7 +156,6 @@ class Scenario:
         return self.rng.choice(members or self.memberships)
 
     def custom_values(self, entity: CustomField.Entity) -> dict[str, object]:
-        """Return random values by custom field id. Some fields have no value."""
         samples = {key: values for _, key, _, _, values in CUSTOM_FIELDS}
         fields = [field for field in self.custom_fields if field.entity == entity and self.rng.random() < 0.85]
         return {str(field.pk): self.rng.choice(samples[field.key]) for field in fields}

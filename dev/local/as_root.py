@@ -20,7 +20,6 @@ IS_ROOT = os.geteuid() == 0
 
 
 def nobody_ids() -> tuple[int, int]:
-    """Return the user id and the group id of `nobody`."""
     entry = pwd.getpwnam("nobody")
     return entry.pw_uid, entry.pw_gid
 
@@ -34,7 +33,6 @@ def process_options() -> dict[str, Any]:
 
 
 def data_dir_for(directory: Path) -> Path:
-    """Return where the data goes that belongs to this directory."""
     return BASE_DIR / hashlib.sha256(str(directory).encode()).hexdigest()[:16] if IS_ROOT else directory
 
 

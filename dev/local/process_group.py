@@ -94,7 +94,6 @@ class ProcessGroup:
         return next((child for child in self.running if child.has_exited()), None)
 
     def stop_all(self) -> None:
-        """Stop the processes one after the other, in the order in which they were started."""
         while self.running:
             self.running[0].stop()
             del self.running[0]

@@ -74,7 +74,6 @@ def stop(running: list[psutil.Process], *steps: tuple[signal.Signals, float]) ->
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = math.inf) -> bool:
-    """Return whether the condition becomes true within that time."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

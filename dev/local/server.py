@@ -109,7 +109,6 @@ class Server(ABC):
     def launch(
         self, command: Sequence[str | Path], parent_death_signal: signal.Signals, stdin: int = subprocess.DEVNULL
     ) -> "subprocess.Popen[bytes]":
-        """Start one of the server's programs with its output in the log."""
         # Not our environment: variables such as PGPORT would change what the server does.
         environment = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
         with self.log.open("ab") as log:

@@ -10,7 +10,6 @@ from foundation.api.sql_serializers import Schema
 
 @cache
 def examples() -> Schema:
-    """Return the examples of components, by name."""
     return dict(json.loads(Path(__file__).with_name("examples.json").read_text()))
 
 

@@ -164,7 +164,6 @@ def fill(template: str, query: ListQuery, offset: int, limit: int) -> SQLWithPar
 
 
 def select_page(query: ListQuery, offset: int, limit: int) -> SQLWithParams:
-    """Return the statement of the total and a page's ids."""
     return fill(PROBE_THEN_SORT if query.in_order else INDEX_ORDER, query, offset, limit)
 
 

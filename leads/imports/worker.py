@@ -133,7 +133,6 @@ def store_check(file_import: Import, plans: Sequence[Plan]) -> None:
 
 
 def import_rows(file_import: Import, turn: Turn) -> None:
-    """Import the rows that the check did not refuse."""
     name = f"{file_import.actor_name} (import)"
     actor = Actor(file_import.actor_kind, file_import.actor_id, name)  # type: ignore[arg-type]
     size, alone, refusal = FIRST_SLICE, 0, ""

@@ -27,7 +27,11 @@ The life of a move:
 People (`organizations_user`) belong to no organization, so `accounts` decides who they are in the other installation.
 """
 
+from collections.abc import Callable
+
 from foundation.api.exceptions import DomainError
+
+Progress = Callable[[str], None]  # prints a line for the operator
 
 
 class Refused(DomainError):

@@ -1,7 +1,6 @@
 """Deleting an organization: its rows in short transactions, then the accounts that belong to no one else."""
 
 import time
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from django.db.models import QuerySet
 from psycopg import sql
 
 from organizations.models import Membership, Organization, User
-from pipeline_backend.moving import Refused
+from pipeline_backend.moving import Progress, Refused
 from pipeline_backend.moving.pausing import wait_until_quiet
 from pipeline_backend.moving.tables import ORGANIZATION, Catalog, Table
 
@@ -21,8 +20,6 @@ BATCH_SECONDS = 0.5
 FIRST_BATCH, LARGEST_BATCH = 50, 5000
 # Deleting leads and others changes the numbers of rows that triggers keep, and a straggler may have added a row.
 MOST_ROUNDS = 5
-
-Progress = Callable[[str], None]
 
 
 def count_rows(organization: Organization) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Writing an organization's rows into a file: in one snapshot, in flat memory, while the service runs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from psycopg import sql
 
 from organizations.models import Membership, Move, Organization
-from pipeline_backend.moving import Refused
+from pipeline_backend.moving import Progress, Refused
 from pipeline_backend.moving.accounts import account_tables
 from pipeline_backend.moving.columns import exported_changes
 from pipeline_backend.moving.files import FileWriter
@@ -27,8 +27,6 @@ NOT_EXPORTED = {
 EXPRESSIONS = {
     ("webhooks_event", "transaction"): "transaction - (SELECT max(transaction) FROM webhooks_event WHERE {condition})"
 }
-
-Progress = Callable[[str], None]
 
 
 def export_organization(*, organization: Organization, path: Path, key: bytes, progress: Progress) -> dict[str, int]:
@@ -56,7 +54,6 @@ def export_organization(*, organization: Organization, path: Path, key: bytes, p
 
 
 def describe(organization: Organization) -> dict[str, Any]:
-    """Return what the import has to know first."""
     members = Membership.objects.of(organization).order_by("pk")
     return {
         "version": settings.VERSION,
@@ -78,7 +75,6 @@ def newest_event(organization: Organization) -> Any:  # noqa: ANN401  # an id, o
 
 
 def export_table(file: FileWriter, catalog: Catalog, table: Table, key: bytes) -> int:
-    """Write the table's rows, and return how many."""
     changes, count = exported_changes(catalog, table, key), 0
     file.write_value({"table": table.name, "columns": table.columns})
     for rows in read_rows(table):

@@ -1,6 +1,6 @@
 """Reading an organization from a file into this installation."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from psycopg import sql
 from foundation.outbox import State
 from organizations.models import Move, Organization, SecurityEventKind
 from organizations.security_log import record_security_event
-from pipeline_backend.moving import Refused
+from pipeline_backend.moving import Progress, Refused
 from pipeline_backend.moving.accounts import SIGN_IN_TABLES, People, import_people, record_differences
 from pipeline_backend.moving.columns import imported_changes
 from pipeline_backend.moving.deleting import count_table, delete_rows, next_keys
@@ -23,8 +23,6 @@ from pipeline_backend.moving.tables import ORGANIZATION, USER, Catalog, Table
 
 JOBS_AT_ONCE = 2000
 MOST_NAMED = 3
-
-Progress = Callable[[str], None]
 
 
 class TableRows(NamedTuple):

@@ -72,7 +72,6 @@ class Catalog:
         return [key for key in self.foreign_keys if key.table == table]
 
     def columns_of(self, table: str, parent: str) -> list[str]:
-        """Return the table's columns that refer to the other table."""
         return [key.column for key in self.foreign_keys_of(table) if key.parent == parent]
 
     @cached_property
@@ -101,7 +100,6 @@ class Catalog:
         )
 
     def exists(self, table: str, column: str, value: str, organization_id: UUID) -> str:
-        """Return the condition that the table has a row of the organization with this value."""
         # Not IN, which PostgreSQL can evaluate anew for each row if the ids don't fit in its memory for a hash table.
         condition = self.condition(table, organization_id)
         return f"EXISTS (SELECT FROM {table} WHERE {table}.{column} = {value} AND ({condition}))"
@@ -132,6 +130,5 @@ class Catalog:
 
 
 def content_types() -> dict[str, int]:
-    """Return the ids of the content types by table."""
     models = ((row.model_class(), row.pk) for row in ContentType.objects.order_by("pk"))
     return {model._meta.db_table: pk for model, pk in models if model}

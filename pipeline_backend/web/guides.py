@@ -85,7 +85,6 @@ def read_title(name: str) -> str:
 
 @cache
 def list_guides() -> str:
-    """Return the content of `/llms.txt`."""
     base = settings.BASE_URL
     guides = [f"- [{read_title(name)}]({base}/api/docs/{name}.md): {guide.summary}" for name, guide in GUIDES.items()]
     document = f"- [OpenAPI document]({base}/api/schema): Every operation, field and example, for generators and agents"

@@ -16,7 +16,6 @@ from pipeline_backend.web.middleware import API_PATH
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Return the response to a form without a valid token, for Django's CSRF_FAILURE_VIEW. Nothing has been changed."""
     if API_PATH.match(request.path_info):
         return handler403(request)
     if request.path_info == reverse("admin:login"):

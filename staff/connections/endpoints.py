@@ -108,7 +108,6 @@ class EndpointAdmin(TenantAdmin):
         return [path("<path:object_id>/replays/", view, name="webhooks_endpoint_replays"), *super().get_urls()]
 
     def replays_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Respond with the replays alone, with which the page refreshes itself."""
         endpoint = self.get_object(request, unquote(object_id))
         if endpoint is None or not self.has_view_permission(request, endpoint):
             raise Http404

@@ -130,7 +130,6 @@ def figures(
 
 
 def steps_table(page: FiguresPage, columns: Sequence[Column], by_step: Mapping[date, Numbers], total: Numbers) -> Table:
-    """Return a row for each day, or for each month of a long period."""
     unit, format = ("Month", "M Y") if page.period.is_by_month else ("Day", "D j M")
     rows = []
     for step in page.period.steps:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.onboarding import create_organization
-from dev.demo.loading import load, register_inbox
+from dev.demo.loading import connect_inbox, load
 from organizations.isolation import TenantModel, bypass_rls
 from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import add_member
@@ -26,7 +26,7 @@ def main() -> None:
     call_command("migrate", verbosity=0)
     with bypass_rls():
         demo = load()
-        register_inbox(demo)
+        connect_inbox(demo)
         newcomer = User.objects.create_user("nora.new@northwind.example", first_name="Nora", last_name="New")
         add_member(organization=demo.organization, user=newcomer, role=MemberRole.SETTER)
         owner = User.objects.create_user("emma.owner@empty.example", first_name="Emma", last_name="Owner")

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.urls import reverse
 
 from dev.demo.growth import grow
-from dev.demo.loading import Demo, load, register_inbox, working_key, working_password
+from dev.demo.loading import Demo, connect_inbox, load, working_key, working_password
 from dev.local import MIGRATED, files
 from pipeline_backend.management.commands._command import BaseServiceCommand, first_text_line, manage_py
 
@@ -54,7 +54,7 @@ class Command(BaseServiceCommand):
         leads, appointments = grow(demo.organization, leads=options["leads"], appointments=options["appointments"])
         if leads:
             self.stdout.write(f"Added {leads:,} leads and {appointments:,} appointments.")
-        register_inbox(demo)
+        connect_inbox(demo)
         if path:
             self.write_info_file(path, demo)
         else:
