@@ -1,6 +1,6 @@
 """Serializers of appointments: what the API returns and webhooks send.
 
-To add a field, add one line to `AppointmentListSerializer` (lists, the detail and events) or to
+To add a field, add one line to `AppointmentItemSerializer` (lists, the detail and events) or to
 `AppointmentDetailSerializer`.
 """
 
@@ -10,7 +10,7 @@ from foundation.api.batches import ImportedRowSerializer, ImportSerializer, Resu
 from leads.models import CustomField
 from leads.serializers import STORED, LeadSummarySerializer, SourceSerializer, custom_fields
 from optins.models import UTM_FIELDS, OptIn
-from optins.serializers import OptInListSerializer
+from optins.serializers import OptInItemSerializer
 from organizations.models import Membership
 from organizations.serializers import ActorSerializer, UserSerializer
 from statuses.serializers import OutcomeSerializer, StatusChangeSerializer
@@ -77,10 +77,9 @@ class CallAnalysisSerializer(sql.SQLSerializer):
     created_at = sql.DateTimeField(help_text="When the analysis was stored.")
 
 
-class AppointmentListSerializer(sql.SQLSerializer):
+class AppointmentItemSerializer(sql.SQLSerializer):
     """An appointment in lists."""
 
-    component_name = "AppointmentItem"
     model = models.Appointment
 
     id = sql.UUIDField(help_text="The appointment's id.")
@@ -116,11 +115,11 @@ class AppointmentListSerializer(sql.SQLSerializer):
     updated_at = sql.DateTimeField(help_text="When a value of the appointment last changed.")
 
 
-class AppointmentDetailSerializer(AppointmentListSerializer):
+class AppointmentDetailSerializer(AppointmentItemSerializer):
     """An appointment with its sources and opt-ins, without notes and UTM fields."""
 
     exclude = ("notes", *UTM_FIELDS)
-    untracked = (*AppointmentListSerializer.untracked, *("lead", "opt_ins"), *("source", "first_source", "last_source"))
+    untracked = (*AppointmentItemSerializer.untracked, *("lead", "opt_ins"), *("source", "first_source", "last_source"))
 
     first_source = sql.NestedObject(
         SourceSerializer, help_text="The lead's first source, as it was when the appointment was booked."
@@ -129,7 +128,7 @@ class AppointmentDetailSerializer(AppointmentListSerializer):
         SourceSerializer, help_text="The lead's last source, as it was when the appointment was booked."
     )
     opt_ins = sql.NestedList(
-        OptInListSerializer,
+        OptInItemSerializer,
         lambda outer: OptIn.unscoped.filter(lead=outer("lead_id")).order_by("-created_at", "-id"),
         limit=3,
         help_text="The lead's most recent opt-ins.",
@@ -157,20 +156,17 @@ class NoteItemSerializer(NoteSerializer):
     appointment_id = sql.UUIDField(help_text="The appointment that it is about.")
 
 
-class NoteEventSerializer(NoteItemSerializer):
+class NoteDetailSerializer(NoteItemSerializer):
     """A note with its author and its appointment, as events have it."""
 
-    component_name = "NoteDetail"
     exclude = ("appointment_id",)
     untracked = (*NoteItemSerializer.untracked, "external_reference", "author", "appointment")
 
     appointment = sql.NestedObject(AppointmentDetailSerializer, help_text="The appointment that it is about.")
 
 
-class BookingSerializer(sql.SQLSerializer):
+class BookedSerializer(sql.SQLSerializer):
     """The result of a booking."""
-
-    component_name = "Booked"
 
     id = sql.UUIDField(help_text="The appointment's id.")
     is_duplicate = sql.BooleanField(help_text="True if the reference was booked before, for the same time.")
@@ -179,7 +175,7 @@ class BookingSerializer(sql.SQLSerializer):
 class ImportedAppointmentSerializer(ImportedRowSerializer):
     """The result of a row of an import of appointments."""
 
-    data = sql.NestedObject(BookingSerializer, help_text="The result, if the row was done.")
+    data = sql.NestedObject(BookedSerializer, help_text="The result, if the row was done.")
 
 
 class AppointmentImportSerializer(ImportSerializer):
@@ -211,10 +207,8 @@ class SyncedAppointmentSerializer(sql.SQLSerializer):
     applied = sql.BooleanField(help_text="false if the state is older than the stored one, or was replaced.")
 
 
-class CancellationSerializer(sql.SQLSerializer):
+class CanceledSerializer(sql.SQLSerializer):
     """The result of a cancellation."""
-
-    component_name = "Canceled"
 
     id = sql.UUIDField(help_text="The appointment's id.")
 
@@ -226,10 +220,8 @@ class RememberedCancellationSerializer(sql.SQLSerializer):
     remembered_until = sql.DateTimeField(help_text="A later booking is not canceled.")
 
 
-class ReschedulingSerializer(sql.SQLSerializer):
+class RescheduledSerializer(sql.SQLSerializer):
     """The result of a rescheduling."""
-
-    component_name = "Rescheduled"
 
     id = sql.UUIDField(help_text="The appointment's id, which stays the same.")
 

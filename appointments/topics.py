@@ -6,7 +6,7 @@ from appointments.serializers import (
     AppointmentDetailSerializer,
     CancellationDetailsSerializer,
     EventTypeDetailSerializer,
-    NoteEventSerializer,
+    NoteDetailSerializer,
     ReschedulingDetailsSerializer,
 )
 from webhooks.topics import Topic
@@ -39,17 +39,19 @@ UPDATED = appointment_topic(
 )
 NOTE_CREATED = Topic(
     "note.created",
-    NoteEventSerializer,
+    NoteDetailSerializer,
     "A note was added to an appointment, by staff, through the API, by a booking or by a cancellation.",
 )
 NOTE_UPDATED = Topic(
     "note.updated",
-    NoteEventSerializer,
+    NoteDetailSerializer,
     "The API key that wrote an appointment's note changed its text or mentions.",
     is_change=True,
 )
 NOTE_DELETED = Topic(
-    "note.deleted", NoteEventSerializer, "The API key that wrote an appointment's note deleted it. `data` is as it was."
+    "note.deleted",
+    NoteDetailSerializer,
+    "The API key that wrote an appointment's note deleted it. `data` is as it was.",
 )
 EVENT_TYPE_UPDATED = Topic(
     "event_type.updated",

@@ -38,7 +38,7 @@ from foundation.api.fields import MAX_NAME_LENGTH
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from foundation.db.timestamps import isoformat_z
-from leads.serializers import NoteDeletionSerializer
+from leads.serializers import DeletedNoteSerializer
 
 APPOINTMENT = ("appointment", serializers.AppointmentDetailSerializer)
 
@@ -54,8 +54,8 @@ class AppointmentViewSet(ImportViewSet):
         parameters=[openapi.PREFER],
         request=BookingInputSerializer,
         responses={
-            200: openapi.ActionResponse(serializers.BookingSerializer, "Appointment already exists", APPOINTMENT),
-            201: openapi.ActionResponse(serializers.BookingSerializer, "Appointment created", APPOINTMENT),
+            200: openapi.ActionResponse(serializers.BookedSerializer, "Appointment already exists", APPOINTMENT),
+            201: openapi.ActionResponse(serializers.BookedSerializer, "Appointment created", APPOINTMENT),
             409: OpenApiResponse(openapi.ERROR, "The reference is booked for another time."),
         },
     )
@@ -92,7 +92,7 @@ class AppointmentViewSet(ImportViewSet):
         parameters=[openapi.PREFER],
         request=ReschedulingInputSerializer,
         responses={
-            200: openapi.ActionResponse(serializers.ReschedulingSerializer, "Appointment rescheduled", APPOINTMENT),
+            200: openapi.ActionResponse(serializers.RescheduledSerializer, "Appointment rescheduled", APPOINTMENT),
             404: OpenApiResponse(openapi.ERROR, "No appointment has this reference."),
             409: OpenApiResponse(
                 openapi.ERROR, "Another appointment has the new reference, or a scheduler manages this one."
@@ -116,7 +116,7 @@ class AppointmentViewSet(ImportViewSet):
         parameters=[openapi.PREFER],
         request=CancellationInputSerializer,
         responses={
-            200: openapi.ActionResponse(serializers.CancellationSerializer, "Appointment canceled", APPOINTMENT),
+            200: openapi.ActionResponse(serializers.CanceledSerializer, "Appointment canceled", APPOINTMENT),
             202: openapi.ActionResponse(serializers.RememberedCancellationSerializer, "Cancellation remembered"),
             404: OpenApiResponse(openapi.ERROR, "No appointment has this reference."),
             409: OpenApiResponse(openapi.ERROR, "A scheduler manages the appointment."),
@@ -140,12 +140,12 @@ class AppointmentViewSet(ImportViewSet):
     @extend_schema(
         summary="List appointments",
         parameters=openapi.list_parameters(AppointmentFilter),
-        responses={200: openapi.ListResponse(serializers.AppointmentListSerializer, "Appointments retrieved")},
+        responses={200: openapi.ListResponse(serializers.AppointmentItemSerializer, "Appointments retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's appointments, newest first."""
         return self.list_response(
-            serializers.AppointmentListSerializer, AppointmentFilter, message="Appointments retrieved"
+            serializers.AppointmentItemSerializer, AppointmentFilter, message="Appointments retrieved"
         )
 
     @extend_schema(
@@ -271,7 +271,7 @@ class AppointmentViewSet(ImportViewSet):
     @extend_schema(
         summary="Delete a note of an appointment",
         responses={
-            200: openapi.ActionResponse(NoteDeletionSerializer, "Note deleted"),
+            200: openapi.ActionResponse(DeletedNoteSerializer, "Note deleted"),
             403: OpenApiResponse(openapi.ERROR, "Only the API key that wrote the note can change or delete it."),
         },
     )

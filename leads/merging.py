@@ -25,7 +25,7 @@ from foundation.db.writes import insert_all
 from leads.duplicates import dismiss
 from leads.models import Lead, LeadMerge, PossibleDuplicate
 from leads.privacy.models import Erasure
-from leads.serializers import LeadSerializer, LeadSummarySerializer
+from leads.serializers import LeadDetailSerializer, LeadSummarySerializer
 from leads.services import build_status_change
 from leads.topics import CREATED, MERGED, STATUS_CHANGED, UPDATED
 from organizations.actors import Actor, ActorFields, ActorKind, actor_columns
@@ -83,7 +83,7 @@ def merge_leads(
     user saw); ValidationFailed for one lead twice. Locks the moving rows, then both leads.
     """
     lead, other = lock_for_merge(organization, keep, merge, versions or {})
-    before, began_at = LeadSerializer.get_text(organization, lead.pk), now()
+    before, began_at = LeadDetailSerializer.get_text(organization, lead.pk), now()
     previous = LeadSummarySerializer.get_text(organization, other.pk)
     old, other_columns = dict(lead.stored_values), dict(other.stored_values)
 
@@ -198,7 +198,7 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
         raise Conflict(GONE)
     if reason := reason_against_undoing(row):
         raise Conflict(reason)
-    before = LeadSerializer.get_text(organization, lead.pk)
+    before = LeadDetailSerializer.get_text(organization, lead.pk)
     previous = LeadSummarySerializer.get_text(organization, lead.pk)
 
     from_status_id, ids = lead.status_id, moved_ids(row)

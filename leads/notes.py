@@ -10,7 +10,7 @@ from foundation.api.exceptions import Conflict, NotAllowed, ResourceNotFound
 from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from leads.models import DeletedLeadNote, Lead, LeadNote
-from leads.serializers import LeadNoteItemSerializer, LeadNoteSerializer
+from leads.serializers import LeadNoteDetailSerializer, LeadNoteItemSerializer
 from leads.services import add_note, check_not_erased, lock_lead
 from leads.topics import NOTE_DELETED, NOTE_UPDATED
 from organizations.actors import Actor
@@ -42,7 +42,7 @@ def change_lead_note(
 ) -> Json | None:
     """Change the text of a note, and return its JSON. Raises as `find_own_note` does. Locks the lead."""
     row = find_own_lead_note(organization, actor, lead_id, note_id)
-    before = LeadNoteSerializer.get_text(organization, row.pk)
+    before = LeadNoteDetailSerializer.get_text(organization, row.pk)
     row.note = note or row.note
     row.save(update_fields=["note"])
     record_event(NOTE_UPDATED, row, actor=actor, before=before)

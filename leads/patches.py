@@ -11,7 +11,7 @@ from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from leads.custom_values import merge_custom_values
 from leads.models import CustomField
-from leads.serializers import LeadSerializer
+from leads.serializers import LeadDetailSerializer
 from leads.services import check_reference_owner, edit_lead, find_members, find_reference_owner, lock_lead
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
@@ -33,7 +33,7 @@ def patch_lead(
     lead = lock_lead(organization, lead_id)
     if lead is None:
         raise ResourceNotFound
-    check_version(lead, version, LeadSerializer)
+    check_version(lead, version, LeadDetailSerializer)
     values: dict[str, Any] = {name: changes[name] or "" for name in ("first_name", "last_name") if name in changes}
     if "phone" in changes:
         phone = changes["phone"]
@@ -45,7 +45,7 @@ def patch_lead(
         values["external_reference"] = reference = changes["external_reference"]
         check_reference_owner(reference, find_reference_owner(organization, reference), lead)
     edit_lead(organization=organization, actor=actor, lead=lead, **values)
-    return LeadSerializer.get(organization, lead.pk)
+    return LeadDetailSerializer.get(organization, lead.pk)
 
 
 def changed_members(

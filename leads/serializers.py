@@ -1,6 +1,6 @@
 """Serializers of leads: first what the API returns and webhooks send, then what requests contain.
 
-To add a field to the output, add one line to `LeadListSerializer` (the lead endpoints and events) or to
+To add a field to the output, add one line to `LeadItemSerializer` (the lead endpoints and events) or to
 `LeadSummarySerializer` (also the lead in an appointment). Responses, event bodies and the OpenAPI document follow it.
 """
 
@@ -96,10 +96,8 @@ def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
     )
 
 
-class LeadListSerializer(LeadSummarySerializer):
+class LeadItemSerializer(LeadSummarySerializer):
     """A lead in lists."""
-
-    component_name = "LeadItem"
 
     status = sql.NestedObject(StatusSerializer, help_text="The lead's status.")
     setter = sql.NestedObject(UserSerializer, null=True, help_text="The member who works with the lead.")
@@ -133,10 +131,8 @@ class PreviousIds(sql.Field):
         return ArraySubquery(merges.values("previous_id"))
 
 
-class LeadSerializer(LeadListSerializer):
+class LeadDetailSerializer(LeadItemSerializer):
     """A lead."""
-
-    component_name = "LeadDetail"
 
     previous_ids = PreviousIds(help_text="The leads that were merged into this one. Their ids lead to it.")
 
@@ -160,20 +156,18 @@ class LeadNoteItemSerializer(sql.SQLSerializer):
     lead_id = sql.UUIDField(help_text="The lead that it is about.")
 
 
-class LeadNoteSerializer(LeadNoteItemSerializer):
+class LeadNoteDetailSerializer(LeadNoteItemSerializer):
     """A note about a lead with its author and the lead, as events have it."""
 
-    component_name = "LeadNoteDetail"
     exclude = ("lead_id",)
     untracked = (*LeadNoteItemSerializer.untracked, "external_reference", "author", "lead")
 
-    lead = sql.NestedObject(LeadSerializer, help_text="The lead that it is about.")
+    lead = sql.NestedObject(LeadDetailSerializer, help_text="The lead that it is about.")
 
 
-class CustomFieldSerializer(sql.SQLSerializer):
+class CustomFieldDetailSerializer(sql.SQLSerializer):
     """The definition of a custom field, as events have it."""
 
-    component_name = "CustomFieldDetail"
     model = CustomField
 
     id = sql.UUIDField(help_text="The custom field's id.")
@@ -208,19 +202,15 @@ class CustomFieldItemSerializer(sql.SQLSerializer):
     updated_at = sql.DateTimeField(help_text="When the definition last changed.")
 
 
-class LeadStatusSerializer(sql.SQLSerializer):
+class StatusUpdateSerializer(sql.SQLSerializer):
     """A lead's new status."""
-
-    component_name = "StatusUpdate"
 
     id = sql.UUIDField(help_text="The lead.")
     status = sql.NestedObject(StatusSerializer, help_text="Its status from now on.")
 
 
-class LeadUpsertSerializer(sql.SQLSerializer):
+class UpsertedLeadSerializer(sql.SQLSerializer):
     """The result of creating or completing a lead."""
-
-    component_name = "UpsertedLead"
 
     id = sql.UUIDField(help_text="The lead's id.")
     is_new = sql.BooleanField(help_text="Whether the request created the lead.")
@@ -231,7 +221,7 @@ class LeadUpsertSerializer(sql.SQLSerializer):
 class ImportedLeadSerializer(ImportedRowSerializer):
     """The result of a row of an import of leads."""
 
-    data = sql.NestedObject(LeadUpsertSerializer, help_text="The result, if the row was done.")
+    data = sql.NestedObject(UpsertedLeadSerializer, help_text="The result, if the row was done.")
 
 
 class LeadImportSerializer(ImportSerializer):
@@ -247,10 +237,8 @@ class LeadErasureSerializer(sql.SQLSerializer):
     state = sql.StringField(help_text="done, or running: the event `lead.erased` is recorded when it is done.")
 
 
-class NoteDeletionSerializer(sql.SQLSerializer):
+class DeletedNoteSerializer(sql.SQLSerializer):
     """The result of deleting a note."""
-
-    component_name = "DeletedNote"
 
     id = sql.UUIDField(help_text="The note's id.")
 

@@ -37,7 +37,7 @@ from leads.models import (
     TouchPointType,
 )
 from leads.phones import Phone, parse_phone
-from leads.serializers import CustomFieldSerializer, LeadSerializer
+from leads.serializers import CustomFieldDetailSerializer, LeadDetailSerializer
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.services import check_limit, lock_organization
@@ -262,7 +262,7 @@ def next_step_to_come(lead: Lead) -> tuple[datetime | None, str | None]:
 def save_lead(lead: Lead, *, actor: Actor) -> None:
     """Store a locked lead's changes, if any. Call it once in a transaction, so that they are one event."""
     from_status_id = lead.stored_values["status_id"]
-    before = store_changes(lead, LeadSerializer)
+    before = store_changes(lead, LeadDetailSerializer)
     if before is None:
         return
     is_moved = lead.status_id != from_status_id
@@ -386,7 +386,7 @@ def save_custom_field(*, organization: Organization, actor: Actor, field: Custom
         others = rows.exclude(pk=field.pk).aggregate(options=Sum("options__len", default=0))
         if others["options"] + len(field.options) > MAX_OPTIONS:
             raise Conflict(f"The choices of an organization can have at most {MAX_OPTIONS} options together.")
-    before = CustomFieldSerializer.get_text(organization, field.pk)
+    before = CustomFieldDetailSerializer.get_text(organization, field.pk)
     field.organization = organization
     field.updated_at = now() if is_other(field, stored) else field.updated_at
     field.save()

@@ -1,18 +1,26 @@
 """Webhook event topics of leads."""
 
-from leads.serializers import CustomFieldSerializer, ErasedLeadSerializer, LeadNoteSerializer, LeadSerializer
-from statuses.serializers import StatusEventSerializer
+from leads.serializers import (
+    CustomFieldDetailSerializer,
+    ErasedLeadSerializer,
+    LeadDetailSerializer,
+    LeadNoteDetailSerializer,
+)
+from statuses.serializers import StatusDetailSerializer
 from webhooks.topics import Topic
 
 CREATED = Topic(
-    "lead.created", LeadSerializer, "A lead was created by a booking, by an opt-in, through the API or by staff."
+    "lead.created", LeadDetailSerializer, "A lead was created by a booking, by an opt-in, through the API or by staff."
 )
 STATUS_CHANGED = Topic(
-    "lead.status_changed", LeadSerializer, "A lead's status changed, and maybe other fields with it.", is_change=True
+    "lead.status_changed",
+    LeadDetailSerializer,
+    "A lead's status changed, and maybe other fields with it.",
+    is_change=True,
 )
 UPDATED = Topic(
     "lead.updated",
-    LeadSerializer,
+    LeadDetailSerializer,
     "Other fields of a lead changed, by a booking, an opt-in or staff, with an appointment, or as time passed.",
     is_change=True,
 )
@@ -23,43 +31,48 @@ ERASED = Topic(
 )
 MERGED = Topic(
     "lead.merged",
-    LeadSerializer,
+    LeadDetailSerializer,
     "Another lead was merged into this one, and is gone. Its id is the last of `previous_ids`.",
     is_change=True,
 )
 NOTE_CREATED = Topic(
     "lead.note_created",
-    LeadNoteSerializer,
+    LeadNoteDetailSerializer,
     "A note was added to a lead, by staff or through the API. Notes of appointments are note.created.",
 )
 NOTE_UPDATED = Topic(
-    "lead.note_updated", LeadNoteSerializer, "The API key that wrote a lead's note changed its text.", is_change=True
+    "lead.note_updated",
+    LeadNoteDetailSerializer,
+    "The API key that wrote a lead's note changed its text.",
+    is_change=True,
 )
 NOTE_DELETED = Topic(
-    "lead.note_deleted", LeadNoteSerializer, "The API key that wrote a lead's note deleted it. `data` is as it was."
+    "lead.note_deleted",
+    LeadNoteDetailSerializer,
+    "The API key that wrote a lead's note deleted it. `data` is as it was.",
 )
 CUSTOM_FIELD_CREATED = Topic(
     "custom_field.created",
-    CustomFieldSerializer,
+    CustomFieldDetailSerializer,
     "A custom field was defined. All leads, or all appointments, show it from now on.",
 )
 CUSTOM_FIELD_UPDATED = Topic(
     "custom_field.updated",
-    CustomFieldSerializer,
+    CustomFieldDetailSerializer,
     "The definition of a custom field changed. Leads or appointments show it as it is now.",
     is_change=True,
 )
 CUSTOM_FIELD_DELETED = Topic(
     "custom_field.deleted",
-    CustomFieldSerializer,
+    CustomFieldDetailSerializer,
     "A custom field was deleted. Leads or appointments no longer show it.",
 )
 # Here, because `statuses` and `webhooks` don't know each other.
-STATUS_CREATED = Topic("status.created", StatusEventSerializer, "A status was added.")
+STATUS_CREATED = Topic("status.created", StatusDetailSerializer, "A status was added.")
 STATUS_UPDATED = Topic(
     "status.updated",
-    StatusEventSerializer,
+    StatusDetailSerializer,
     "A status was renamed or changed. Leads and appointments show it as it is now.",
     is_change=True,
 )
-STATUS_DELETED = Topic("status.deleted", StatusEventSerializer, "A status that nothing used was deleted.")
+STATUS_DELETED = Topic("status.deleted", StatusDetailSerializer, "A status that nothing used was deleted.")

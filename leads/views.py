@@ -28,18 +28,18 @@ class LeadViewSet(ImportViewSet):
     @extend_schema(
         summary="List leads",
         parameters=openapi.list_parameters(LeadFilter),
-        responses={200: openapi.ListResponse(serializers.LeadListSerializer, "Leads retrieved")},
+        responses={200: openapi.ListResponse(serializers.LeadItemSerializer, "Leads retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's leads, newest first."""
-        return self.list_response(serializers.LeadListSerializer, LeadFilter, message="Leads retrieved")
+        return self.list_response(serializers.LeadItemSerializer, LeadFilter, message="Leads retrieved")
 
     @extend_schema(
         summary="Create or complete a lead",
         request=serializers.LeadUpsertInputSerializer,
         responses={
-            200: openapi.ActionResponse(serializers.LeadUpsertSerializer, "Lead updated"),
-            201: openapi.ActionResponse(serializers.LeadUpsertSerializer, "Lead created"),
+            200: openapi.ActionResponse(serializers.UpsertedLeadSerializer, "Lead updated"),
+            201: openapi.ActionResponse(serializers.UpsertedLeadSerializer, "Lead created"),
         },
     )
     def create(self, request: Request) -> Response:
@@ -66,14 +66,15 @@ class LeadViewSet(ImportViewSet):
         return self.import_rows(self.validated(serializers.LeadImportInputSerializer)["rows"], self.create_one)
 
     @extend_schema(
-        summary="Get a lead", responses={200: openapi.DetailResponse(serializers.LeadSerializer, "Lead retrieved")}
+        summary="Get a lead",
+        responses={200: openapi.DetailResponse(serializers.LeadDetailSerializer, "Lead retrieved")},
     )
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one lead by its id, or by the id of a lead that was merged into it."""
         lead_id = self.parse_id(id)
-        lead = serializers.LeadSerializer.get(self.organization, lead_id)
+        lead = serializers.LeadDetailSerializer.get(self.organization, lead_id)
         if lead is None and (merged_into := find_merged(organization=self.organization, lead_id=lead_id)):
-            lead = serializers.LeadSerializer.get(self.organization, merged_into)
+            lead = serializers.LeadDetailSerializer.get(self.organization, merged_into)
         if lead is None:
             raise ResourceNotFound
         return data_response("Lead retrieved", lead)
@@ -83,9 +84,11 @@ class LeadViewSet(ImportViewSet):
         parameters=[openapi.IF_MATCH],
         request=serializers.LeadUpdateInputSerializer,
         responses={
-            200: openapi.UpdateResponse(serializers.LeadSerializer, "Lead updated"),
+            200: openapi.UpdateResponse(serializers.LeadDetailSerializer, "Lead updated"),
             409: OpenApiResponse(openapi.ERROR, "The lead was erased."),
-            412: openapi.ChangedResponse(serializers.LeadSerializer, "The lead has another updated_at than If-Match"),
+            412: openapi.ChangedResponse(
+                serializers.LeadDetailSerializer, "The lead has another updated_at than If-Match"
+            ),
         },
     )
     def update(self, request: Request, id: str) -> Response:
@@ -114,7 +117,7 @@ class LeadViewSet(ImportViewSet):
     @extend_schema(
         summary="Update a lead's status",
         request=serializers.StatusUpdateInputSerializer,
-        responses={200: openapi.ActionResponse(serializers.LeadStatusSerializer, "Lead status updated")},
+        responses={200: openapi.ActionResponse(serializers.StatusUpdateSerializer, "Lead status updated")},
     )
     def update_status(self, request: Request, id: str) -> Response:
         """Move a lead to any status of the lead board. Repeating the same status returns 200 and records nothing."""
@@ -192,7 +195,7 @@ class LeadViewSet(ImportViewSet):
     @extend_schema(
         summary="Delete a note of a lead",
         responses={
-            200: openapi.ActionResponse(serializers.NoteDeletionSerializer, "Note deleted"),
+            200: openapi.ActionResponse(serializers.DeletedNoteSerializer, "Note deleted"),
             403: OpenApiResponse(openapi.ERROR, "Only the API key that wrote the note can change or delete it."),
         },
     )

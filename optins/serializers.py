@@ -1,6 +1,6 @@
 """Serializers of opt-ins: first what the API returns and webhooks send, then what requests contain.
 
-To add a field to the output, add one line to `OptInListSerializer` (lists, the detail, appointments and events) or to
+To add a field to the output, add one line to `OptInItemSerializer` (lists, the detail, appointments and events) or to
 `OptInDetailSerializer`. To accept a field, add one line to `OptInInputSerializer`; `submit` passes it to the model.
 """
 
@@ -30,10 +30,9 @@ from webhooks.topics import AttributionSerializer
 # --- Output, read from the database as finished JSON
 
 
-class OptInListSerializer(sql.SQLSerializer):
+class OptInItemSerializer(sql.SQLSerializer):
     """An opt-in in lists and in an appointment."""
 
-    component_name = "OptInItem"
     model = OptIn
 
     id = sql.UUIDField(help_text="The opt-in's id.")
@@ -65,7 +64,7 @@ class TrafficAttributionSerializer(AttributionSerializer):
     landing_page = sql.StringField(null=True, help_text="The first page that the visitor saw.")
 
 
-class OptInDetailSerializer(OptInListSerializer):
+class OptInDetailSerializer(OptInItemSerializer):
     """An opt-in with its answers and its traffic source."""
 
     question_answers = sql.NestedList(
@@ -76,10 +75,8 @@ class OptInDetailSerializer(OptInListSerializer):
     traffic_attribution = sql.SameRowObject(TrafficAttributionSerializer, help_text="The traffic source of the visit.")
 
 
-class SubmissionSerializer(sql.SQLSerializer):
+class SubmittedSerializer(sql.SQLSerializer):
     """The result of a submission."""
-
-    component_name = "Submitted"
 
     opt_in_id = sql.UUIDField(help_text="The opt-in's id.")
     lead_id = sql.UUIDField(help_text="The lead's id.")

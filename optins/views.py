@@ -28,8 +28,8 @@ class OptInViewSet(ExternalViewSet):
         parameters=[PREFER],
         request=serializers.OptInInputSerializer,
         responses={
-            200: ActionResponse(serializers.SubmissionSerializer, "Opt-in recorded", OPT_IN),
-            201: ActionResponse(serializers.SubmissionSerializer, "Lead created via opt-in", OPT_IN),
+            200: ActionResponse(serializers.SubmittedSerializer, "Opt-in recorded", OPT_IN),
+            201: ActionResponse(serializers.SubmittedSerializer, "Lead created via opt-in", OPT_IN),
         },
     )
     def submit(self, request: Request) -> Response:
@@ -47,11 +47,11 @@ class OptInViewSet(ExternalViewSet):
     @extend_schema(
         summary="List opt-ins",
         parameters=list_parameters(OptInFilter),
-        responses={200: ListResponse(serializers.OptInListSerializer, "Opt-ins retrieved")},
+        responses={200: ListResponse(serializers.OptInItemSerializer, "Opt-ins retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's opt-ins, newest first."""
-        return self.list_response(serializers.OptInListSerializer, OptInFilter, message="Opt-ins retrieved")
+        return self.list_response(serializers.OptInItemSerializer, OptInFilter, message="Opt-ins retrieved")
 
     @extend_schema(
         summary="Get an opt-in", responses={200: DetailResponse(serializers.OptInDetailSerializer, "Opt-in retrieved")}

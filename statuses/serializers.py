@@ -30,10 +30,8 @@ class StatusSerializer(sql.SQLSerializer):
     bg_color = sql.StringField(help_text="The label's background color as hex.")
 
 
-class StatusEventSerializer(StatusSerializer):
+class StatusDetailSerializer(StatusSerializer):
     """A status as shown in its own events."""
-
-    component_name = "StatusDetail"
 
     is_active = sql.BooleanField(help_text="False for a retired status: it can't be set any more.")
 

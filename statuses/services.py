@@ -13,7 +13,7 @@ from organizations.events import event_occurred
 from organizations.models import Organization
 from organizations.services import check_limit
 from statuses.models import AUTOMATIC_ROLES, Board, Status, StatusRole
-from statuses.serializers import StatusEventSerializer
+from statuses.serializers import StatusDetailSerializer
 
 # Text color and background color, with a contrast of at least 4.5 : 1 (WCAG AA).
 DEFAULT_COLORS = {
@@ -90,7 +90,7 @@ def save_status(*, organization: Organization, actor: Actor, status: Status) -> 
     stored = Status.objects.of(organization).select_for_update().filter(pk=status.pk).first()
     if stored:
         ensure_required_defaults(stored, status)
-    before = StatusEventSerializer.get_text(organization, status.pk)
+    before = StatusDetailSerializer.get_text(organization, status.pk)
     status.organization = organization
     status.updated_at = now()
     status.save()

@@ -39,19 +39,19 @@ class EndpointViewSet(ExternalViewSet):
     @extend_schema(
         summary="List webhook endpoints",
         parameters=openapi.list_parameters(EndpointFilter),
-        responses={200: openapi.ListResponse(serializers.EndpointSerializer, "Webhook endpoints retrieved")},
+        responses={200: openapi.ListResponse(serializers.WebhookEndpointSerializer, "Webhook endpoints retrieved")},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the endpoints that this key made, newest first."""
         rows, message = key_endpoints.endpoints_of(self.auth.key), "Webhook endpoints retrieved"
-        return self.list_response(serializers.EndpointSerializer, EndpointFilter, message=message, rows=rows)
+        return self.list_response(serializers.WebhookEndpointSerializer, EndpointFilter, message=message, rows=rows)
 
     @extend_schema(
         summary="Create a webhook endpoint",
         request=serializers.EndpointInputSerializer,
         responses={
-            200: openapi.UpdateResponse(serializers.EndpointSerializer, "Webhook endpoint already exists"),
-            201: openapi.ActionResponse(serializers.CreatedEndpointSerializer, "Webhook endpoint created"),
+            200: openapi.UpdateResponse(serializers.WebhookEndpointSerializer, "Webhook endpoint already exists"),
+            201: openapi.ActionResponse(serializers.CreatedWebhookEndpointSerializer, "Webhook endpoint created"),
             409: OpenApiResponse(
                 openapi.ERROR, "The organization has as many endpoints made by API keys as it may have."
             ),
@@ -64,25 +64,25 @@ class EndpointViewSet(ExternalViewSet):
         """
         values = {"topics": [], "description": "", "metadata": {}} | self.validated(serializers.EndpointInputSerializer)
         id, secret = key_endpoints.subscribe(key=self.auth.key, **values)
-        data = serializers.EndpointSerializer.get_text(self.organization, id)
+        data = serializers.WebhookEndpointSerializer.get_text(self.organization, id)
         if secret is None:
             return action_response("Webhook endpoint already exists", orjson.Fragment(data or ""))
         return action_response("Webhook endpoint created", orjson.loads(data or "") | {"secret": secret}, status=201)
 
     @extend_schema(
         summary="Get a webhook endpoint",
-        responses={200: openapi.DetailResponse(serializers.EndpointSerializer, "Webhook endpoint retrieved")},
+        responses={200: openapi.DetailResponse(serializers.WebhookEndpointSerializer, "Webhook endpoint retrieved")},
     )
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one endpoint that this key made."""
         key_endpoints.find_endpoint(self.auth.key, self.parse_id(id))
-        return self.detail_response(serializers.EndpointSerializer, id, message="Webhook endpoint retrieved")
+        return self.detail_response(serializers.WebhookEndpointSerializer, id, message="Webhook endpoint retrieved")
 
     @extend_schema(
         summary="Update a webhook endpoint",
         request=serializers.EndpointUpdateInputSerializer,
         responses={
-            200: openapi.UpdateResponse(serializers.EndpointSerializer, "Webhook endpoint updated"),
+            200: openapi.UpdateResponse(serializers.WebhookEndpointSerializer, "Webhook endpoint updated"),
             409: OpenApiResponse(openapi.ERROR, "Staff have disabled the endpoint."),
         },
     )
@@ -91,7 +91,7 @@ class EndpointViewSet(ExternalViewSet):
         changes = self.validated(serializers.EndpointUpdateInputSerializer)
         key_endpoints.patch_endpoint(key=self.auth.key, id=self.parse_id(id), changes=changes)
         return action_response(
-            "Webhook endpoint updated", serializers.EndpointSerializer.get(self.organization, self.parse_id(id))
+            "Webhook endpoint updated", serializers.WebhookEndpointSerializer.get(self.organization, self.parse_id(id))
         )
 
     @extend_schema(
@@ -127,14 +127,14 @@ class EndpointViewSet(ExternalViewSet):
     @extend_schema(
         summary="List deliveries of a webhook endpoint",
         parameters=openapi.list_parameters(DeliveryFilter),
-        responses={200: openapi.ListResponse(serializers.DeliverySerializer, "Deliveries retrieved")},
+        responses={200: openapi.ListResponse(serializers.WebhookDeliverySerializer, "Deliveries retrieved")},
     )
     def deliveries(self, request: Request, id: str) -> Response:
         """Return one page of the endpoint's deliveries, newest first."""
         endpoint = key_endpoints.find_endpoint(self.auth.key, self.parse_id(id))
         rows = Delivery.objects.of(self.organization).filter(endpoint=endpoint)
         return self.list_response(
-            serializers.DeliverySerializer, DeliveryFilter, message="Deliveries retrieved", rows=rows
+            serializers.WebhookDeliverySerializer, DeliveryFilter, message="Deliveries retrieved", rows=rows
         )
 
     @extend_schema(
@@ -156,7 +156,7 @@ class TopicViewSet(ExternalViewSet):
 
     @extend_schema(
         summary="List webhook topics",
-        responses={200: openapi.ListResponse(serializers.TopicSerializer, "Webhook topics retrieved", {})},
+        responses={200: openapi.ListResponse(serializers.WebhookTopicSerializer, "Webhook topics retrieved", {})},
     )
     def list(self, request: Request) -> Response:
         """Return all topics, in alphabetical order."""

@@ -79,10 +79,9 @@ class EventSerializer(sql.SQLSerializer):
         return schema | {"required": [name for name in schema["required"] if name not in OPTIONAL_MEMBERS]}
 
 
-class EndpointSerializer(sql.SQLSerializer):
+class WebhookEndpointSerializer(sql.SQLSerializer):
     """A webhook endpoint that an API key made."""
 
-    component_name = "WebhookEndpoint"
     model = Endpoint
 
     id = sql.UUIDField(help_text="The endpoint's id.")
@@ -97,10 +96,8 @@ class EndpointSerializer(sql.SQLSerializer):
     created_at = sql.DateTimeField(help_text="When it was made.")
 
 
-class CreatedEndpointSerializer(EndpointSerializer):
+class CreatedWebhookEndpointSerializer(WebhookEndpointSerializer):
     """A new webhook endpoint, with its signing secret, which is shown only once."""
-
-    component_name = "CreatedWebhookEndpoint"
 
     secret = sql.StringField(
         null=True, help_text="Verifies signatures; begins with whsec_. Null in a repeat by Idempotency-Key."
@@ -128,10 +125,9 @@ class ReplayedSerializer(sql.SQLSerializer):
     count = sql.IntegerField(help_text="The number of deliveries that will be sent again.")
 
 
-class DeliverySerializer(sql.SQLSerializer):
+class WebhookDeliverySerializer(sql.SQLSerializer):
     """An event's delivery to an endpoint."""
 
-    component_name = "WebhookDelivery"
     model = Delivery
 
     id = sql.UUIDField(help_text="The delivery's id.")
@@ -145,10 +141,8 @@ class DeliverySerializer(sql.SQLSerializer):
     finished_at = sql.DateTimeField(null=True, help_text="When it ended.")
 
 
-class TopicSerializer(sql.SQLSerializer):
+class WebhookTopicSerializer(sql.SQLSerializer):
     """A webhook topic."""
-
-    component_name = "WebhookTopic"
 
     name = sql.StringField(help_text="The topic, as in an event's type.")
     description = sql.StringField(help_text="When the event happens.")

@@ -17,7 +17,7 @@ from appointments.services.changes import edit_appointment
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
-from leads.serializers import LeadSerializer
+from leads.serializers import LeadDetailSerializer
 from leads.topics import UPDATED
 from notifications.models import Kind
 from notifications.services import build_notifications, insert_notifications
@@ -76,7 +76,7 @@ def hand_over_leads(organization: Organization, actor: Actor, leads: QuerySet[Le
     count = 0
     while count < LIMITS["leads"] and (ids := list(leads.for_update().values_list("pk", flat=True)[:BATCH])):  # type: ignore[attr-defined]
         # All of them show the same setter.
-        before = json.loads(LeadSerializer.get_text(organization, ids[0]) or "{}")
+        before = json.loads(LeadDetailSerializer.get_text(organization, ids[0]) or "{}")
         rows = Lead.objects.of(organization).filter(pk__in=ids)
         rows.update(setter=setter, updated_at=Greatest(Value(now()), F("updated_at") + timedelta(milliseconds=1)))
         previous = json.dumps({"setter": before["setter"]})

@@ -8,7 +8,7 @@ from django.db.models.functions import Lower
 
 from appointments.models import Appointment, DeletedNote, Note
 from appointments.notifications import active_members, notify_mentioned
-from appointments.serializers import NoteEventSerializer, NoteItemSerializer
+from appointments.serializers import NoteDetailSerializer, NoteItemSerializer
 from appointments.services.changes import get_for_update, insert_note, save_appointment
 from appointments.topics import NOTE_DELETED, NOTE_UPDATED
 from foundation.api.emails import email_key, spellings
@@ -57,7 +57,7 @@ def change_note(
     Raises as `find_own_note` does, and ValidationFailed for an e-mail of no active member. Locks the appointment.
     """
     appointment, note = find_own(organization, actor, appointment_id, note_id)
-    before = NoteEventSerializer.get_text(organization, note.pk)
+    before = NoteDetailSerializer.get_text(organization, note.pk)
     note.note = changes.get("note", note.note)
     note.save(update_fields=["note"])
     if "mention_emails" in changes:
@@ -65,7 +65,7 @@ def change_note(
         known = {*note.mention_users.values_list("pk", flat=True)}
         note.mention_users.set(mentions)
         notify_mentioned(note, [member for member in mentions if member.pk not in known], actor)
-    if NoteEventSerializer.get_text(organization, note.pk) != before:
+    if NoteDetailSerializer.get_text(organization, note.pk) != before:
         appointment.save_version()
         record_event(NOTE_UPDATED, note, actor=actor, before=before)
     return NoteItemSerializer.get(organization, note.pk)

@@ -235,8 +235,7 @@ class ApiSchema(AutoSchema):
 
 
 def component_name(serializer: type[SQLSerializer]) -> str:
-    # `vars`, because a subclass is a component of its own and must not inherit the name.
-    return str(vars(serializer).get("component_name") or serializer.__name__.removesuffix("Serializer"))
+    return serializer.__name__.removesuffix("Serializer")
 
 
 class SQLSerializerExtension(OpenApiSerializerExtension):

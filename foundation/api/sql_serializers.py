@@ -201,11 +201,11 @@ class SQLSerializer:
     """Base class of output serializers.
 
     Class attributes that are a `Field` become the JSON object's members, in their order. A subclass inherits the fields
-    of its base and drops those named in `exclude`.
+    of its base and drops those named in `exclude`. The class's name, without "Serializer", is that of its component in
+    the OpenAPI document.
     """
 
     model: ClassVar[type[models.Model]]
-    component_name: ClassVar[str] = ""  # in the OpenAPI document; the class name without "Serializer" if empty
     exclude: ClassVar[Sequence[str]] = ()
     # Left out of an event's `previous`: constants, the version, and other objects, which have events of their own.
     untracked: ClassVar[Sequence[str]] = ("id", "created_at", "updated_at")

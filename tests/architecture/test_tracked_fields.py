@@ -11,7 +11,7 @@ from appointments.models import Appointment
 from appointments.serializers import AppointmentDetailSerializer
 from foundation.api.sql_serializers import SQLSerializer
 from leads.models import Lead, LeadMerge, Source
-from leads.serializers import LeadSerializer
+from leads.serializers import LeadDetailSerializer
 from optins.models import UTM_FIELDS
 from organizations.models import Membership, Organization
 from organizations.versions import VersionedModel
@@ -29,7 +29,7 @@ CONSTANTS = {
 }
 
 
-@pytest.fixture(params=[LeadSerializer, AppointmentDetailSerializer])
+@pytest.fixture(params=[LeadDetailSerializer, AppointmentDetailSerializer])
 def serializer(request: pytest.FixtureRequest) -> type[SQLSerializer]:
     serializer: type[SQLSerializer] = request.param
     return serializer
@@ -39,7 +39,7 @@ def serializer(request: pytest.FixtureRequest) -> type[SQLSerializer]:
 def row(serializer: type[SQLSerializer], api: ApiClient, organization: Organization) -> VersionedModel:
     """A stored row of the serializer's model, with a custom field."""
     api.book()
-    entity = "LEAD" if serializer is LeadSerializer else "APPOINTMENT"
+    entity = "LEAD" if serializer is LeadDetailSerializer else "APPOINTMENT"
     make_custom_field(organization, entity, "color")
     stored: VersionedModel = serializer.model.objects.of(organization).get()  # type: ignore[attr-defined]
     return stored
