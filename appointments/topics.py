@@ -2,29 +2,23 @@
 
 from functools import partial
 
-from appointments.serializers import (
-    AppointmentDetailSerializer,
-    CancellationDetailsSerializer,
-    EventTypeDetailSerializer,
-    NoteDetailSerializer,
-    ReschedulingDetailsSerializer,
-)
+from appointments import serializers
 from webhooks.topics import Topic
 
-appointment_topic = partial(Topic, serializer=AppointmentDetailSerializer, has_attribution=True)
+appointment_topic = partial(Topic, serializer=serializers.AppointmentDetailSerializer, has_attribution=True)
 
 CREATED = appointment_topic("appointment.created", summary="An appointment was booked.")
 RESCHEDULED = appointment_topic(
     "appointment.rescheduled",
     summary="An appointment was moved to another time or reference, and maybe other fields changed with it.",
     is_change=True,
-    details=ReschedulingDetailsSerializer,
+    details=serializers.ReschedulingDetailsSerializer,
 )
 CANCELED = appointment_topic(
     "appointment.canceled",
     summary="An appointment was canceled.",
     is_change=True,
-    details=CancellationDetailsSerializer,
+    details=serializers.CancellationDetailsSerializer,
 )
 OUTCOME_CHANGED = appointment_topic(
     "appointment.outcome_changed",
@@ -39,23 +33,23 @@ UPDATED = appointment_topic(
 )
 NOTE_CREATED = Topic(
     "note.created",
-    NoteDetailSerializer,
+    serializers.NoteDetailSerializer,
     "A note was added to an appointment, by staff, through the API, by a booking or by a cancellation.",
 )
 NOTE_UPDATED = Topic(
     "note.updated",
-    NoteDetailSerializer,
+    serializers.NoteDetailSerializer,
     "The API key that wrote an appointment's note changed its text or mentions.",
     is_change=True,
 )
 NOTE_DELETED = Topic(
     "note.deleted",
-    NoteDetailSerializer,
+    serializers.NoteDetailSerializer,
     "The API key that wrote an appointment's note deleted it. `data` is as it was.",
 )
 EVENT_TYPE_UPDATED = Topic(
     "event_type.updated",
-    EventTypeDetailSerializer,
+    serializers.EventTypeDetailSerializer,
     "An event type was renamed or changed. Appointments show its present name, provider and owner.",
     is_change=True,
 )

@@ -6,18 +6,8 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from appointments import serializers
+from appointments import input_serializers, serializers
 from appointments.filters import AppointmentFilter, EventTypeFilter, NoteFilter, OutcomeChangeFilter
-from appointments.input_serializers import (
-    AppointmentImportInputSerializer,
-    AppointmentUpdateInputSerializer,
-    BookingInputSerializer,
-    CallAnalysisInputSerializer,
-    CancellationInputSerializer,
-    NoteInputSerializer,
-    NoteUpdateInputSerializer,
-    ReschedulingInputSerializer,
-)
 from appointments.models import RememberedCancellation
 from appointments.services import (
     book,
@@ -52,7 +42,7 @@ class AppointmentViewSet(ImportViewSet):
     @extend_schema(
         summary="Create an appointment",
         parameters=[openapi.PREFER],
-        request=BookingInputSerializer,
+        request=input_serializers.BookingInputSerializer,
         responses={
             200: openapi.ActionResponse(serializers.BookedSerializer, "Appointment already exists", APPOINTMENT),
             201: openapi.ActionResponse(serializers.BookedSerializer, "Appointment created", APPOINTMENT),
@@ -69,13 +59,17 @@ class AppointmentViewSet(ImportViewSet):
         return self.with_representation(response, *APPOINTMENT, response.data["data"]["id"])
 
     def create_one(self, row: Row) -> Response:
-        booking = book(organization=self.organization, actor=self.actor, **self.validated(BookingInputSerializer, row))
+        booking = book(
+            organization=self.organization,
+            actor=self.actor,
+            **self.validated(input_serializers.BookingInputSerializer, row),
+        )
         message, status = ("Appointment created", 201) if booking.is_new else ("Appointment already exists", 200)
         return action_response(message, {"id": booking.id, "is_duplicate": not booking.is_new}, status=status)
 
     @extend_schema(
         summary="Import appointments",
-        request=AppointmentImportInputSerializer,
+        request=input_serializers.AppointmentImportInputSerializer,
         responses={200: openapi.ActionResponse(serializers.AppointmentImportSerializer, "Rows imported")},
     )
     def create_many(self, request: Request) -> Response:
@@ -83,14 +77,14 @@ class AppointmentViewSet(ImportViewSet):
 
         No one is notified, unless `notify` is true.
         """
-        data = self.validated(AppointmentImportInputSerializer)
+        data = self.validated(input_serializers.AppointmentImportInputSerializer)
         notify = bool(data["notify"])
         return self.import_rows(data["rows"], lambda row: self.create_one({**row, "notify": notify}))
 
     @extend_schema(
         summary="Reschedule an appointment",
         parameters=[openapi.PREFER],
-        request=ReschedulingInputSerializer,
+        request=input_serializers.ReschedulingInputSerializer,
         responses={
             200: openapi.ActionResponse(serializers.RescheduledSerializer, "Appointment rescheduled", APPOINTMENT),
             404: OpenApiResponse(openapi.ERROR, "No appointment has this reference."),
@@ -106,7 +100,9 @@ class AppointmentViewSet(ImportViewSet):
         canceled appointment is booked again.
         """
         appointment = reschedule_by_reference(
-            organization=self.organization, actor=self.actor, **self.validated(ReschedulingInputSerializer)
+            organization=self.organization,
+            actor=self.actor,
+            **self.validated(input_serializers.ReschedulingInputSerializer),
         )
         response = action_response("Appointment rescheduled", {"id": appointment.pk})
         return self.with_representation(response, *APPOINTMENT, appointment.pk)
@@ -114,7 +110,7 @@ class AppointmentViewSet(ImportViewSet):
     @extend_schema(
         summary="Cancel an appointment",
         parameters=[openapi.PREFER],
-        request=CancellationInputSerializer,
+        request=input_serializers.CancellationInputSerializer,
         responses={
             200: openapi.ActionResponse(serializers.CanceledSerializer, "Appointment canceled", APPOINTMENT),
             202: openapi.ActionResponse(serializers.RememberedCancellationSerializer, "Cancellation remembered"),
@@ -127,7 +123,7 @@ class AppointmentViewSet(ImportViewSet):
 
         With `if_unknown`, a cancellation that comes before its booking is kept for 24 hours.
         """
-        data = self.validated(CancellationInputSerializer)
+        data = self.validated(input_serializers.CancellationInputSerializer)
         cancel = cancel_or_remember if data.pop("if_unknown", None) else cancel_by_reference
         appointment = cancel(organization=self.organization, actor=self.actor, **data)
         if isinstance(appointment, RememberedCancellation):
@@ -159,7 +155,7 @@ class AppointmentViewSet(ImportViewSet):
     @extend_schema(
         summary="Update an appointment",
         parameters=[openapi.IF_MATCH],
-        request=AppointmentUpdateInputSerializer,
+        request=input_serializers.AppointmentUpdateInputSerializer,
         responses={
             200: openapi.UpdateResponse(serializers.AppointmentDetailSerializer, "Appointment updated"),
             409: OpenApiResponse(openapi.ERROR, "The lead was erased, and a value can be personal."),
@@ -173,7 +169,7 @@ class AppointmentViewSet(ImportViewSet):
 
         A request that changes nothing records nothing.
         """
-        changes, version = self.validated(AppointmentUpdateInputSerializer), self.required_version()
+        changes, version = self.validated(input_serializers.AppointmentUpdateInputSerializer), self.required_version()
         data = patch_appointment(
             organization=self.organization,
             actor=self.actor,
@@ -196,7 +192,7 @@ class AppointmentViewSet(ImportViewSet):
 
     @extend_schema(
         summary="Store a call analysis",
-        request=CallAnalysisInputSerializer,
+        request=input_serializers.CallAnalysisInputSerializer,
         responses={
             200: openapi.ActionResponse(serializers.CallAnalysisSerializer, "Call analysis updated"),
             201: openapi.ActionResponse(serializers.CallAnalysisSerializer, "Call analysis created"),
@@ -214,7 +210,7 @@ class AppointmentViewSet(ImportViewSet):
         call_id = call_analysis_call_id
         if not (call_id.strip() and call_id.isprintable() and len(call_id) <= MAX_NAME_LENGTH):
             raise ValidationFailed({"call_analysis_call_id": [f"must be 1 to {MAX_NAME_LENGTH} printable characters"]})
-        data = self.validated(CallAnalysisInputSerializer)
+        data = self.validated(input_serializers.CallAnalysisInputSerializer)
         analysis, is_new = put_analysis(organization=self.organization, actor=self.actor, call_id=call_id, **data)
         if is_new:
             return action_response("Call analysis created", analysis, status=201)
@@ -231,7 +227,7 @@ class AppointmentViewSet(ImportViewSet):
 
     @extend_schema(
         summary="Add a note to an appointment",
-        request=NoteInputSerializer,
+        request=input_serializers.NoteInputSerializer,
         responses={
             200: openapi.ActionResponse(serializers.NoteItemSerializer, "Note already exists"),
             201: openapi.ActionResponse(serializers.NoteItemSerializer, "Note created"),
@@ -240,7 +236,7 @@ class AppointmentViewSet(ImportViewSet):
     )
     def create_note(self, request: Request, id: str) -> Response:
         """Add a note. A repeated reference, or without one a text that the appointment has, returns the note: 200."""
-        data = self.validated(NoteInputSerializer)
+        data = self.validated(input_serializers.NoteInputSerializer)
         note, is_new = write_note(
             organization=self.organization, actor=self.actor, appointment_id=self.parse_id(id), **data
         )
@@ -250,7 +246,7 @@ class AppointmentViewSet(ImportViewSet):
 
     @extend_schema(
         summary="Change a note of an appointment",
-        request=NoteUpdateInputSerializer,
+        request=input_serializers.NoteUpdateInputSerializer,
         responses={
             200: openapi.UpdateResponse(serializers.NoteItemSerializer, "Note updated"),
             403: OpenApiResponse(openapi.ERROR, "Only the API key that wrote the note can change or delete it."),
@@ -258,7 +254,7 @@ class AppointmentViewSet(ImportViewSet):
     )
     def update_note(self, request: Request, id: str, note_id: str) -> Response:
         """Change a note that the request's key wrote."""
-        changes = self.validated(NoteUpdateInputSerializer)
+        changes = self.validated(input_serializers.NoteUpdateInputSerializer)
         note = change_note(
             organization=self.organization,
             actor=self.actor,

@@ -1,70 +1,67 @@
 """Webhook event topics of leads."""
 
-from leads.serializers import (
-    CustomFieldDetailSerializer,
-    ErasedLeadSerializer,
-    LeadDetailSerializer,
-    LeadNoteDetailSerializer,
-)
+from leads import serializers
 from statuses.serializers import StatusDetailSerializer
 from webhooks.topics import Topic
 
 CREATED = Topic(
-    "lead.created", LeadDetailSerializer, "A lead was created by a booking, by an opt-in, through the API or by staff."
+    "lead.created",
+    serializers.LeadDetailSerializer,
+    "A lead was created by a booking, by an opt-in, through the API or by staff.",
 )
 STATUS_CHANGED = Topic(
     "lead.status_changed",
-    LeadDetailSerializer,
+    serializers.LeadDetailSerializer,
     "A lead's status changed, and maybe other fields with it.",
     is_change=True,
 )
 UPDATED = Topic(
     "lead.updated",
-    LeadDetailSerializer,
+    serializers.LeadDetailSerializer,
     "Other fields of a lead changed, by a booking, an opt-in or staff, with an appointment, or as time passed.",
     is_change=True,
 )
 ERASED = Topic(
     "lead.erased",
-    ErasedLeadSerializer,
+    serializers.ErasedLeadSerializer,
     "All personal data of a lead was erased; erase your copies. Earlier events about it have become this, too.",
 )
 MERGED = Topic(
     "lead.merged",
-    LeadDetailSerializer,
+    serializers.LeadDetailSerializer,
     "Another lead was merged into this one, and is gone. Its id is the last of `previous_ids`.",
     is_change=True,
 )
 NOTE_CREATED = Topic(
     "lead.note_created",
-    LeadNoteDetailSerializer,
+    serializers.LeadNoteDetailSerializer,
     "A note was added to a lead, by staff or through the API. Notes of appointments are note.created.",
 )
 NOTE_UPDATED = Topic(
     "lead.note_updated",
-    LeadNoteDetailSerializer,
+    serializers.LeadNoteDetailSerializer,
     "The API key that wrote a lead's note changed its text.",
     is_change=True,
 )
 NOTE_DELETED = Topic(
     "lead.note_deleted",
-    LeadNoteDetailSerializer,
+    serializers.LeadNoteDetailSerializer,
     "The API key that wrote a lead's note deleted it. `data` is as it was.",
 )
 CUSTOM_FIELD_CREATED = Topic(
     "custom_field.created",
-    CustomFieldDetailSerializer,
+    serializers.CustomFieldDetailSerializer,
     "A custom field was defined. All leads, or all appointments, show it from now on.",
 )
 CUSTOM_FIELD_UPDATED = Topic(
     "custom_field.updated",
-    CustomFieldDetailSerializer,
+    serializers.CustomFieldDetailSerializer,
     "The definition of a custom field changed. Leads or appointments show it as it is now.",
     is_change=True,
 )
 CUSTOM_FIELD_DELETED = Topic(
     "custom_field.deleted",
-    CustomFieldDetailSerializer,
+    serializers.CustomFieldDetailSerializer,
     "A custom field was deleted. Leads or appointments no longer show it.",
 )
 # Here, because `statuses` and `webhooks` don't know each other.

@@ -9,11 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from drf_spectacular.extensions import (
-    OpenApiAuthenticationExtension,
-    OpenApiSerializerExtension,
-    OpenApiSerializerFieldExtension,
-)
+from drf_spectacular import extensions
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 from drf_spectacular.types import OpenApiTypes
@@ -238,7 +234,7 @@ def component_name(serializer: type[SQLSerializer]) -> str:
     return serializer.__name__.removesuffix("Serializer")
 
 
-class SQLSerializerExtension(OpenApiSerializerExtension):
+class SQLSerializerExtension(extensions.OpenApiSerializerExtension):
     target_class = "foundation.api.sql_serializers.SQLSerializer"
     match_subclasses = True
 
@@ -249,7 +245,7 @@ class SQLSerializerExtension(OpenApiSerializerExtension):
         return dict(self.target.schema(auto_schema.reference))
 
 
-class ApiKeyExtension(OpenApiAuthenticationExtension):
+class ApiKeyExtension(extensions.OpenApiAuthenticationExtension):
     target_class = "organizations.authentication.ApiKeyAuthentication"
     name = "ApiKey"
 
@@ -257,7 +253,7 @@ class ApiKeyExtension(OpenApiAuthenticationExtension):
         return {"type": "apiKey", "in": "header", "name": "x-api-key"}
 
 
-class StringFieldExtension(OpenApiSerializerFieldExtension):
+class StringFieldExtension(extensions.OpenApiSerializerFieldExtension):
     target_class = "foundation.api.fields.StringField"
     match_subclasses = True
     formats: ClassVar[dict[type, str]] = {
@@ -281,7 +277,7 @@ class StringFieldExtension(OpenApiSerializerFieldExtension):
         return schema if self.target.required or is_update else or_null(schema)
 
 
-class ObjectFieldExtension(OpenApiSerializerFieldExtension):
+class ObjectFieldExtension(extensions.OpenApiSerializerFieldExtension):
     target_class = "foundation.api.fields.ObjectField"
     match_subclasses = True
 
