@@ -35,7 +35,7 @@ ENDPOINTS = 16
 # A worker serves 64 endpoints at a time, so this many slow ones keep two workers busy.
 SLOW_ENDPOINTS, EVENTS_PER_SLOW_ENDPOINT = 256, 3
 
-EVENTS_FOR_ONE_SLOW_ENDPOINT = 60
+EVENTS_FOR_ONE_SLOW_ENDPOINT = 200  # four batches, so that what happens between them counts
 IDLE_SECONDS, SECONDS_UNTIL_IDLE = 30, 15
 
 ONE_WORKER = ["worker"]

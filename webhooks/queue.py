@@ -3,6 +3,7 @@
 Retries follow `RETRY_SCHEDULE` (foundation/outbox/models.py).
 """
 
+from collections.abc import Iterable
 from datetime import timedelta
 from functools import lru_cache
 from itertools import accumulate
@@ -107,6 +108,12 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
             delivery.event.body = bodies.get(delivery.event_id, delivery.short_body)
             delivery.is_cut = count < len(deliveries)
         return chosen
+
+    def is_same_receiver(self, before: Endpoint, after: Endpoint) -> bool:
+        return before.url == after.url
+
+    def leaves_memory(self, in_flight: Iterable[Any]) -> bool:
+        return sum(delivery.size for delivery in in_flight) <= MAX_BATCH_BYTES // 4
 
     def is_cut(self, jobs: list[Any]) -> bool:
         return bool(jobs[0].is_cut)

@@ -18,7 +18,8 @@ The life of a job
      the time at which they are due again, the end of a lease (60 s). At most two workers hold leases of a group. A
      group that reaches its limit of jobs per period is paused, and its jobs stay due.
   3. Sent: several at once if the group may have that (an endpoint gets 8; 1 while its last attempt failed), each over a
-     connection of its own and within a total deadline (15 s). A group with more jobs then waits for its next turn.
+     connection of its own and within a total deadline (15 s). A sender that is free claims more, so a slow answer
+     delays its own job only. If other groups wait for a place, this one waits for its next turn after a batch.
   4. Result stored, on the condition that the row still has our token. Results of many groups share one statement, and a
      connection sends its next job when its last result is stored.
   5. Done, due again by the retry schedule, or dead after ten attempts.

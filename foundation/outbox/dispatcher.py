@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
@@ -45,6 +46,7 @@ class Dispatcher:
         self.shares: WeakValueDictionary[tuple[Runner, Lane, GroupId], asyncio.Semaphore] = WeakValueDictionary()
         # The groups being run or waiting for their lane, and those to run once more afterwards.
         self.tasks: dict[GroupKey, asyncio.Task[None]] = {}
+        self.waiting = Counter[tuple[Runner, Lane]]()  # how many wait for a place
         self.notified: set[GroupKey] = set()
 
     def start(self) -> None:
@@ -79,7 +81,8 @@ class Dispatcher:
         while not self.stopping.is_set():
             with log_errors("Polling for due jobs"):
                 for runner, group_id, lane in await self.database.run(self.find_due_groups):
-                    self.schedule(runner, group_id, lane)
+                    if not runner.notify(group_id):
+                        self.schedule(runner, group_id, lane)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
                     await self.stopping.wait()
@@ -90,9 +93,10 @@ class Dispatcher:
         return [(runner, group_id, lane) for runner, lane in self.places for group_id in runner.queue.due_groups(lane)]
 
     def _on_notify(self, runner: Runner, group_id: GroupId) -> None:
-        # The current run of the group may already have read its last batch.
-        self.notified.add((runner, group_id))
-        self.schedule(runner, group_id)
+        if not runner.notify(group_id):
+            # The group's task may have just found that nothing is due.
+            self.notified.add((runner, group_id))
+            self.schedule(runner, group_id)
 
     def schedule(self, runner: Runner, group_id: GroupId, lane: Lane = FAST) -> None:
         """Start a task for the group unless it has one."""
@@ -107,8 +111,10 @@ class Dispatcher:
         with log_errors("Running a group"):
             owner = await self.database.run(runner.queue.owner_of, group_id)
             share = self.shares.setdefault((runner, lane, owner), asyncio.Semaphore(lane.share))
+            self.waiting[runner, lane] += 1
             async with share, self.places[runner, lane]:
-                has_more = await runner.run_group(group_id, lane)
+                self.waiting[runner, lane] -= 1
+                has_more = await runner.run_group(group_id, lane, lambda: self.waiting[runner, lane] > 0)
         del self.tasks[runner, group_id]
         # A slow group waits for the next poll, so that it can't take its lane from the others.
         if (runner, group_id) in self.notified or (has_more and lane is FAST):
@@ -145,5 +151,9 @@ def dispatch(queue: Queue, group_id: GroupId) -> None:
 def run_group(queue: Queue, group_id: GroupId, lane: Lane = FAST) -> None:
     """Run the group in this thread until this lane has no more to send; in the slow lane, once."""
     runner = Runner(queue, Database(), asyncio.Event())
-    while async_to_sync(runner.run_group)(group_id, lane) and lane is FAST:
-        pass
+
+    async def run() -> None:
+        while await runner.run_group(group_id, lane) and lane is FAST:
+            pass
+
+    async_to_sync(run)()

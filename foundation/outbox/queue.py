@@ -8,7 +8,7 @@ later write is conditional on the token. All times are the database's, because w
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -118,6 +118,14 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         """Return what `send` needs of each row of the query. Called in the transaction of the claim."""
         return list(due.select_related(*self.related))
 
+    def is_same_receiver(self, before: Group, after: Group) -> bool:
+        """Return whether a session that was opened for the group as it was before may still be used."""
+        return False
+
+    def leaves_memory(self, in_flight: Iterable[ClaimedJob]) -> bool:
+        """Return whether a worker may claim more of a group while it is sending these jobs."""
+        return True
+
     def is_cut(self, jobs: list[ClaimedJob]) -> bool:
         """Return whether `read_jobs` has left out some of the jobs, because they are too large to be sent together."""
         return False
@@ -158,9 +166,10 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         return list(waiting.annotate(due_since=models.Min("next_attempt_at")).order_by("due_since"))
 
     @transaction.atomic
-    def claim(self, group_id: GroupId, lane: Lane = FAST) -> Batch[Group, ClaimedJob] | None:
+    def claim(self, group_id: GroupId, lane: Lane = FAST, lease: UUID | None = None) -> Batch[Group, ClaimedJob] | None:
         """Lease the group's oldest due jobs, replays last, as far as its limit allows.
 
+        `lease` is the token of a turn that claims more; what may kill workers is left out then, as it is sent alone.
         Return None if none is due, if enough workers serve the group, if it is paused or belongs to the other lane.
         Locks the group, then its jobs.
         """
@@ -170,10 +179,12 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         group = groups.filter(pk=group_id).first()
         pending = self.rows.filter(**{self.group_field: group_id}, state=State.PENDING)
         leased = pending.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
+        if lease:
+            leased = leased.exclude(lease_token=lease)
         # Without order_by() the model's default order would join in the DISTINCT, and count rows instead of leases.
         if group is None or leased.order_by().values("lease_token").distinct().count() >= WORKERS_PER_GROUP:
             return None
-        jobs = self.lock_due_jobs(pending, lane.batch)
+        jobs = self.lock_due_jobs(pending, lane.batch, with_suspects=not lease)
         if jobs and self.limit:
             allowed = self.limit.take(group, len(jobs))
             if allowed < len(jobs):
@@ -181,7 +192,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
             jobs = jobs[:allowed]
         if not jobs:
             return None
-        token = uuid.uuid4()
+        token = lease or uuid.uuid4()
         self.model.unscoped.filter(pk__in=[job.pk for job in jobs]).update(
             lease_token=token,
             claim_count=F("claim_count") + 1,
@@ -196,7 +207,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
             has_more=len(jobs) == lane.batch or jobs[0].claim_count > 0 or self.is_cut(jobs),
         )
 
-    def lock_due_jobs(self, pending: QuerySet, count: int) -> list[ClaimedJob]:
+    def lock_due_jobs(self, pending: QuerySet, count: int, *, with_suspects: bool) -> list[ClaimedJob]:
         """Return due jobs of a group that no other worker is claiming, locked: at most `count`, or a single suspect.
 
         A suspect's last lease ended without a result, so it may be what kills workers. After `MAX_CLAIMS` leases it is
@@ -205,7 +216,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         due = pending.filter(next_attempt_at__lte=Now())
         locked = due.select_for_update(skip_locked=True, of=("self",))
         jobs = self.read_jobs(locked.filter(claim_count=0).order_by("is_replay", "next_attempt_at", "pk")[:count])
-        if jobs:
+        if jobs or not with_suspects:
             return jobs
         suspects = self.read_jobs(locked.order_by("claim_count", "next_attempt_at", "pk")[:1])
         if suspects and suspects[0].claim_count >= MAX_CLAIMS:

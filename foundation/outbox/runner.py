@@ -1,4 +1,4 @@
-"""Sends the jobs of one group: claims them in batches, sends several at once, and stores their results.
+"""Runs the groups of a queue: claims their jobs in batches, has each group's turn send them, and stores the results.
 
 Results of many groups are stored in one statement: while one runs, the results for the next one collect. A connection
 sends its next job only when its last result is stored (docs/decisions/0006).
@@ -6,8 +6,6 @@ sends its next job only when its last result is stored (docs/decisions/0006).
 
 import asyncio
 import logging
-import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
@@ -21,6 +19,7 @@ from django.utils import timezone
 from foundation.metrics.definitions import CLAIM_DELAY_SECONDS, DELIVERY_ATTEMPTS, DELIVERY_SECONDS
 from foundation.outbox.models import Job, Result, ResultRow, State
 from foundation.outbox.queue import FAST, Batch, GroupId, Lane, Queue
+from foundation.outbox.turn import Turn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,60 +77,53 @@ class Runner:
         self.queue = queue
         self.database = database
         self.stopping = stopping
+        self.turns: dict[GroupId, Turn] = {}
         self.unsaved: list[ResultRow] = []  # results for the next statement
         self.next_save: asyncio.Task[set[UUID]] | None = None
         self.saving = asyncio.Lock()
 
-    async def run_group(self, group_id: GroupId, lane: Lane = FAST) -> bool:
-        """Claim a batch of the group's due jobs and send them. Return True if there may be more."""
-        batch = await self.database.run(self.queue.claim, group_id, lane)
+    async def run_group(
+        self, group_id: GroupId, lane: Lane = FAST, others_wait: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Claim a batch of the group's due jobs and send them. Return True if there may be more.
+
+        `others_wait` returns whether other groups wait for this one's place; otherwise the turn goes on.
+        """
+        batch = await self.claim(group_id, lane)
         if batch is None:
             return False
+        try:
+            async with self.queue.open_session(batch.group) as session:
+                turn = self.turns[group_id] = Turn(self, lane, batch, session, others_wait)
+                await turn.run()
+            return turn.has_more
+        finally:
+            self.turns.pop(group_id, None)
+
+    def notify(self, group_id: GroupId) -> bool:
+        """Tell the group's turn that more jobs may be due. Return False if it has none that is followed by another."""
+        turn = self.turns.get(group_id)
+        if turn is None or turn.lane is not FAST:
+            return False
+        turn.notify()
+        return True
+
+    async def claim(self, group_id: GroupId, lane: Lane, lease: UUID | None = None) -> Batch | None:
+        batch = await self.database.run(self.queue.claim, group_id, lane, lease=lease)
         now = timezone.now()
-        for job in batch.jobs:
+        for job in batch.jobs if batch else []:
             # By this computer's clock, which can differ from the database's.
             delay = (now - job.next_attempt_at).total_seconds() if job.next_attempt_at else 0
             CLAIM_DELAY_SECONDS.labels(self.queue.name).observe(max(0, delay))
-        async with self.queue.open_session(batch.group) as session:
-            unsent = await self.send_batch(batch, session)
-        return batch.has_more or unsent
+        return batch
 
-    async def send_batch(self, batch: Batch, session: object) -> bool:
-        """Send the batch's jobs, several at once, as long as the lease is safe. Return True if any were not sent.
-
-        After a failure they are sent one by one, or not at all if the group may get no more. What is not sent is
-        released.
-        """
-        waiting = deque(batch.jobs)
-        width = min(self.queue.requests_at_once(batch.group), len(waiting))
-
-        async def send_in_turn(number: int) -> None:
-            nonlocal width
-            while waiting and number < width and not self.stopping.is_set():
-                # The first is sent in any case, so that each claim leads to an attempt.
-                if time.monotonic() > batch.start_before and len(waiting) < len(batch.jobs):
-                    return
-                job = waiting.popleft()
-                started = time.monotonic()
-                result = await self.queue.send(session, batch.group, job)
-                seconds = time.monotonic() - started
-                self.log(job, result, seconds)
-                state = await self.save(batch, job, result)
-                DELIVERY_ATTEMPTS.labels(self.queue.name, OUTCOMES.get(state, "lease_lost")).inc()
-                DELIVERY_SECONDS.labels(self.queue.name).observe(seconds)
-                if state is None:
-                    width = 0
-                elif result.error:
-                    may_continue = await self.database.run(self.queue.after_failure, job, result)
-                    width = min(width, 1) if may_continue else 0
-
-        senders = [send_in_turn(number) for number in range(width)]
-        errors = [error for error in await asyncio.gather(*senders, return_exceptions=True) if error]
-        if waiting:
-            await self.database.run(self.queue.release, batch, list(waiting))
-        if errors:
-            raise errors[0]
-        return bool(waiting)
+    async def finish(self, batch: Batch, job: Job, result: Result, seconds: float) -> str | None:
+        """Log, store and count an attempt. Return the job's state when it is stored, or None if the lease was lost."""
+        self.log(job, result, seconds)
+        state = await self.save(batch, job, result)
+        DELIVERY_ATTEMPTS.labels(self.queue.name, OUTCOMES.get(state, "lease_lost")).inc()
+        DELIVERY_SECONDS.labels(self.queue.name).observe(seconds)
+        return state
 
     def log(self, job: Job, result: Result, seconds: float) -> None:
         """Log an attempt: each one with `LOG_FORMAT=json`, otherwise those that failed."""

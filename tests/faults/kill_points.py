@@ -31,16 +31,16 @@ class BeforeClaimCommits(WebhookQueue):
     """Crashes when the rows are leased and the transaction is still open."""
 
     @transaction.atomic
-    def claim(self, group_id: UUID | str, lane: Lane = FAST) -> Any:
-        if super().claim(group_id, lane):
+    def claim(self, group_id: UUID | str, lane: Lane = FAST, lease: UUID | None = None) -> Any:
+        if super().claim(group_id, lane, lease):
             crash()
 
 
 class AfterClaim(WebhookQueue):
     """Crashes when the lease is committed and nothing is sent."""
 
-    def claim(self, group_id: UUID | str, lane: Lane = FAST) -> Any:
-        if super().claim(group_id, lane):
+    def claim(self, group_id: UUID | str, lane: Lane = FAST, lease: UUID | None = None) -> Any:
+        if super().claim(group_id, lane, lease):
             crash()
 
 
