@@ -1,7 +1,7 @@
 """Erasing a lead: appointments are counted, so they stay, without personal data."""
 
 from appointments import models
-from leads.privacy.rules import delete_rows, empty_rows
+from leads.privacy.rules import count_as_activity, delete_rows, empty_rows
 from optins.models import UTM_FIELDS
 
 empty_rows(
@@ -22,3 +22,5 @@ empty_rows(
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(models.OutcomeChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
 delete_rows(models.AppointmentChange, models.CallAnalysis, models.DeletedNote, models.FormerReference, models.Note)
+# `updated_at` rises with outcomes and notes, too.
+count_as_activity(models.Appointment, "updated_at", "schedule_time")

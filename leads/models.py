@@ -14,7 +14,7 @@ from foundation.api.emails import spellings
 from foundation.db.names import fold_name
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn  # noqa: F401  # so that Django knows them
-from leads.privacy.models import Erasure  # noqa: F401  # so that Django knows it
+from leads.privacy.models import Erasure, LeadRetention  # noqa: F401  # so that Django knows them
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership

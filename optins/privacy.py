@@ -1,6 +1,6 @@
 """Erasing a lead: opt-ins are counted, so they stay, without personal data."""
 
-from leads.privacy.rules import delete_rows, empty_rows
+from leads.privacy.rules import count_as_activity, delete_rows, empty_rows
 from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
 
 empty_rows(
@@ -9,3 +9,4 @@ empty_rows(
     harmless={"source", "provider_form_id", "provider_form_name", "synced_at"},
 )
 delete_rows(QuestionAnswer)
+count_as_activity(OptIn, "created_at", "synced_at")

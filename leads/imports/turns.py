@@ -1,4 +1,4 @@
-"""Turns: which organization's erasures and imports a worker works on next, and for how long.
+"""Turns: which organization's erasures, imports and retention a worker works on next, and for how long.
 
 An organization has one turn at a time, whatever the number of workers, and the one whose last turn is longest ago has
 the next. A turn is a lease: the organization's row in `ImportTurn` says when it expires unless the worker extends it,
@@ -32,6 +32,11 @@ WITH work AS (
     UNION ALL
     SELECT organization_id, updated_at FROM leads_erasure
     WHERE finished_at IS NULL AND updated_at <= clock_timestamp() - make_interval(mins => 1)
+    UNION ALL
+    SELECT retention.organization_id, retention.next_run_at
+    FROM leads_leadretention AS retention
+    JOIN organizations_organization AS organization ON organization.id = retention.organization_id
+    WHERE organization.is_active AND retention.days IS NOT NULL AND retention.next_run_at <= clock_timestamp()
 )
 SELECT work.organization_id
 FROM work LEFT JOIN leads_importturn AS turn ON turn.organization_id = work.organization_id

@@ -18,6 +18,7 @@ from leads.imports.services import finish, lock_step, prune_ended, store_progres
 from leads.imports.terms import terms_of
 from leads.imports.turns import Overtaken, Turn, begin_turn
 from leads.privacy.erasing import run_next_erasure
+from leads.privacy.retention import run_retention
 from organizations.actors import Actor
 
 logger = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ WHERE stored.organization_id = %s AND stored.id = result.id
 
 
 def run_turn() -> None:
-    """Work on the erasures, else on the oldest import, of the organization whose turn it is, until the turn has ended.
+    """Work on the erasures, else the oldest import and the retention, of the organization whose turn it is.
 
     Safe to run several times at once, and to be killed: the next turn continues where this one has stopped. After an
     error the turn is left to expire, so that other organizations come first, and the organization's other imports
@@ -61,6 +62,7 @@ def run_turn() -> None:
         else:
             if turn.organization.is_active:
                 run_step(turn)
+                run_retention(turn)
     except Overtaken:
         logger.info("organization %s: another worker has taken over, or the import was canceled", turn.organization.pk)
     turn.end()

@@ -66,14 +66,15 @@ def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) 
 
 
 def log_erasure(erasure: Erasure, text: str) -> None:
-    """Add an entry to the security log. It names an API key in its text, because only users can be its actor."""
+    """Add an entry to the security log. Its text names an actor who isn't a user, and so can't be that of the entry."""
     is_staff = erasure.actor_kind == ActorKind.STAFF
-    key = f" by API key {erasure.actor_name[:100]}" if erasure.actor_kind == ActorKind.API_KEY else ""
+    kind = "API key " if erasure.actor_kind == ActorKind.API_KEY else ""
+    actor = "" if is_staff else f" by {kind}{erasure.actor_name[:100]}"
     record_security_event(
         SecurityEventKind.LEAD_ERASED,
         organization=erasure.organization,
         actor=User.objects.filter(pk=erasure.actor_id).first() if is_staff else None,
-        details=f"Lead {erasure.lead_id}{key}: {text}".rstrip(": "),
+        details=f"Lead {erasure.lead_id}{actor}: {text}".rstrip(": "),
     )
 
 

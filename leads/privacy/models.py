@@ -1,4 +1,4 @@
-"""Requests to erase leads."""
+"""Requests to erase leads, and when an organization's leads are erased without one."""
 
 from django.db import models
 from django.db.models import Q, UniqueConstraint
@@ -6,6 +6,8 @@ from django.db.models import Q, UniqueConstraint
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel
+
+MIN_DAYS, MAX_DAYS = 30, 3_650  # of a retention
 
 
 class Erasure(TenantModel, ActorFields):
@@ -29,3 +31,26 @@ class Erasure(TenantModel, ActorFields):
 
     def __str__(self) -> str:
         return f"Erasure of {self.lead_id}"
+
+
+class LeadRetention(TenantModel):
+    """After how many days without activity an organization's leads are erased, and how far that has come."""
+
+    days = models.PositiveSmallIntegerField(null=True, editable=False)  # null: they are kept
+    next_run_at = MillisecondDateTimeField(editable=False)
+    # The last lead that the present run has looked at, in the order of changes; null at its beginning.
+    position_at = MillisecondDateTimeField(null=True, editable=False)
+    position_id = models.UUIDField(null=True, editable=False)
+    erased_on = models.DateField(null=True, editable=False)  # the last day (UTC) on which leads were erased
+    erased_count = models.PositiveIntegerField(default=0, editable=False)  # on that day
+
+    class Meta(TenantModel.Meta):
+        constraints = [
+            UniqueConstraint(fields=["organization"], name="one_retention_per_organization"),
+            models.CheckConstraint(
+                condition=Q(days__gte=MIN_DAYS, days__lte=MAX_DAYS), name="retention_is_30_to_3650_days"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.days} days" if self.days else "Kept"

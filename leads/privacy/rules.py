@@ -35,6 +35,7 @@ class Rule:
 
 
 _rules: dict[AnyModel, Rule] = {}
+_activity: dict[AnyModel, tuple[str, ...]] = {}
 
 
 def delete_rows(*models: AnyModel) -> None:
@@ -45,10 +46,20 @@ def empty_rows(model: AnyModel, values: dict[str, Any], harmless: Collection[str
     _rules[model] = Rule(values=values, harmless=frozenset(harmless))
 
 
+def count_as_activity(model: AnyModel, *columns: str) -> None:
+    """Let these times of the model's rows be activity of the lead that they refer to (`leads.privacy.retention`)."""
+    _activity[model] = columns
+
+
 @cache
 def load_rules() -> dict[AnyModel, Rule]:
     autodiscover_modules("privacy")
     return _rules
+
+
+def load_activity() -> dict[AnyModel, tuple[str, ...]]:
+    load_rules()
+    return _activity
 
 
 def relations_to(model: AnyModel) -> list[ForeignObjectRel]:
@@ -121,3 +132,5 @@ empty_rows(
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(LeadStatusChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
 delete_rows(DeletedLeadNote, LeadChange, LeadMerge, LeadNote, NextStep, PossibleDuplicate)
+count_as_activity(LeadNote, "created_at")
+count_as_activity(NextStep, "created_at", "at", "done_at")

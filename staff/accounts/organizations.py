@@ -16,6 +16,7 @@ from leads.phones import read_country_code
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, Area, has_role, is_operator, organizations_with_role
 from organizations.services import change_organization
+from staff.accounts.retention import describe_retention, retention_action
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.base import ServiceAdmin
 from staff.toolkit.forms import ServiceForm, WebAddressField, accepted_email
@@ -66,9 +67,10 @@ class OrganizationAdmin(ServiceAdmin):
     add_form = NewOrganizationForm
     list_display = ("name", "is_active", "default_country", "rate_limit_per_minute", "created_at")
     has_slack = column("Slack notifications", lambda organization: bool(organization.slack_url), boolean=True)
+    old_leads = column("Leads without activity", describe_retention)
     search_fields = ("name", "=id")
-    actions_detail = ("connect_slack",)
-    readonly_fields = ("has_slack", "is_test", "id", "created_at")
+    actions_detail = ("connect_slack", "retention")
+    readonly_fields = ("old_leads", "has_slack", "is_test", "id", "created_at")
     add_fieldsets = ((None, {"fields": ("name", "owner_email")}),)
     fields = (
         "name",
@@ -77,6 +79,7 @@ class OrganizationAdmin(ServiceAdmin):
         "requires_two_factor",
         "is_active",
         "rate_limit_per_minute",
+        "old_leads",
         "has_slack",
         "is_test",
         "id",
@@ -111,6 +114,8 @@ class OrganizationAdmin(ServiceAdmin):
         messages.success(
             request, f"{invitation.email} gets an invitation by e-mail, and becomes the owner by accepting."
         )
+
+    retention = retention_action
 
     @object_action(
         "Connect Slack", icon="forum", question="Appointments are also posted to this Slack webhook.", form=SlackForm

@@ -151,6 +151,7 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
     "organizations_invitation_withdraw": (LEADERS, LEADERS),
     "organizations_invitation_allow_again": (NOBODY, NOBODY),
     "organizations_organization_connect_slack": (OWNERS, OWNERS),
+    "organizations_organization_retention": (OWNERS, OWNERS),
 }
 # The URL's name of forms that name a row in what they send: the model, what is sent, and who may send it.
 SENT_ROWS: dict[str, tuple[Any, Callable[[Any], dict[str, Any]], Rule]] = {
