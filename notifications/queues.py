@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import orjson
 from django.conf import settings
@@ -15,12 +16,14 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Q, QuerySet
 
-from foundation.egress import EndpointClient
 from foundation.outbox import ClaimedJob, Group, Queue, Result, Session
 from notifications import mail, slack
 from notifications.daily_limit import DailyLimit
 from notifications.models import ChannelKind, Notification
 from organizations.models import Organization
+
+if TYPE_CHECKING:
+    from foundation.egress.client import EndpointClient
 
 ABORT_INTERVAL_SECONDS = 0.5
 
@@ -103,14 +106,16 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
         return mail.render(notification, recipient.user)
 
 
-class SlackQueue(NotificationQueue[EndpointClient]):
+class SlackQueue(NotificationQueue["EndpointClient"]):
     name = "slack_messages"
     channel = ChannelKind.SLACK
 
-    def open_session(self, organization: Organization) -> EndpointClient:
+    def open_session(self, organization: Organization) -> "EndpointClient":
+        from foundation.egress.client import EndpointClient  # noqa: PLC0415  # slow, and only workers need it
+
         return EndpointClient(organization.slack_url)
 
-    async def send(self, client: EndpointClient, organization: Organization, notification: Notification) -> Result:
+    async def send(self, client: "EndpointClient", organization: Organization, notification: Notification) -> Result:
         # Slack may have been disconnected since the message was queued. Then no retry can help.
         if not organization.slack_url:
             return Result(error="switched_off", is_final=True)

@@ -17,6 +17,8 @@ from pipeline_backend.web.home import show_home
 from pipeline_backend.web.middleware import API_PATH
 from pipeline_backend.web.openapi_views import SchemaView, SwaggerView
 
+admin.autodiscover()
+
 api: list[URLPattern | URLResolver] = [
     path("schema", SchemaView.as_view(), name="schema"),
     path("docs", SwaggerView.as_view(), name="docs"),

@@ -6,8 +6,9 @@ Retries follow `RETRY_SCHEDULE` (foundation/outbox/models.py).
 from collections.abc import Iterable
 from datetime import timedelta
 from functools import lru_cache
+from http import HTTPStatus
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
@@ -15,13 +16,15 @@ from django.db.models import Case, Func, IntegerField, Q, QuerySet, When
 from uuid_utils.compat import uuid7
 
 from foundation.db.timestamps import now
-from foundation.egress import GONE, EndpointClient
 from foundation.outbox import Queue, Result
 from foundation.outbox.queue import GroupId
 from webhooks.host_limit import HostLimit
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.services import disable
 from webhooks.signing import signed_headers
+
+if TYPE_CHECKING:
+    from foundation.egress.client import EndpointClient
 
 FAILING_FOR = timedelta(days=5)
 FAILING_TIMES = 10
@@ -80,7 +83,7 @@ RESULT_CTES = """, new_attempts AS (
 )"""
 
 
-class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
+class WebhookQueue(Queue[Endpoint, Delivery, "EndpointClient"]):
     name, label = "webhooks", "webhook deliveries"
     model = Delivery
     group_field, group_model = "endpoint", Endpoint
@@ -118,10 +121,12 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
     def is_cut(self, jobs: list[Any]) -> bool:
         return bool(jobs[0].is_cut)
 
-    def open_session(self, endpoint: Endpoint) -> EndpointClient:
+    def open_session(self, endpoint: Endpoint) -> "EndpointClient":
+        from foundation.egress.client import EndpointClient  # noqa: PLC0415  # slow, and only workers need it
+
         return EndpointClient(endpoint.url, connections=settings.WEBHOOK_REQUESTS_PER_ENDPOINT)
 
-    async def send(self, client: EndpointClient, endpoint: Endpoint, delivery: Delivery) -> Result:
+    async def send(self, client: "EndpointClient", endpoint: Endpoint, delivery: Delivery) -> Result:
         headers = signed_headers(str(delivery.event_id), delivery.event.body, endpoint.signing_secrets())
         return await client.post(delivery.event.body.encode(), headers)
 
@@ -160,7 +165,7 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
         endpoints = Endpoint.objects.of(delivery.organization_id)
         endpoint = endpoints.select_for_update(no_key=True).get(pk=delivery.endpoint_id)
         has_failed_often = endpoint.failures >= FAILING_TIMES
-        if result.status_code == GONE:
+        if result.status_code == HTTPStatus.GONE:
             disable(endpoint, "The receiver answered 410 Gone")
         elif has_failed_often and endpoint.failing_since and endpoint.failing_since <= now() - FAILING_FOR:
             disable(endpoint, "No delivery succeeded for 5 days")

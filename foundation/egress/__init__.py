@@ -8,8 +8,7 @@
 5. Redirects are not followed, cookies not kept, and proxies from the environment not used.
 6. `EndpointClient.post` raises nothing for what a receiver does: every outcome is a `Result` with an error class.
 
-Other packages import from here only.
+Other packages import from here only, and `EndpointClient` from `client` when they send: its library is slow to import.
 """
 
-from foundation.egress.client import GONE, EndpointClient
 from foundation.egress.ssrf import BlockedAddress, is_allowed, receiving_host, validate_url

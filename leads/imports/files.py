@@ -6,7 +6,7 @@ from functools import partial
 from io import StringIO
 
 from leads.imports.importers import MAX_HEADER
-from leads.imports.workbooks import MAX_CELL, MAX_COLUMNS, MAX_EMPTY, PROTECTED, FileRefused, Row, read_workbook
+from leads.imports.limits import MAX_CELL, MAX_COLUMNS, MAX_EMPTY, PROTECTED, FileRefused, Row
 
 MAX_ROWS = 100_000
 # Of the texts together. In an XLSX file many cells may share a text, so that the rows are larger than the file.
@@ -34,7 +34,7 @@ def read_rows(content: bytes, pause: Callable[[], object] = bool) -> Iterator[Ro
     Calls `pause` often, even while there are no rows to yield; an exception that it raises ends the reading.
     """
     count = size = blank = 0
-    for number, cells in read_workbook(content, pause) if is_workbook(content) else read_csv(content):
+    for number, cells in read_cells(content, pause):
         pause()
         row = [cell.replace("\0", "") for cell in cells]
         while row and not row[-1].strip():
@@ -53,6 +53,14 @@ def read_rows(content: bytes, pause: Callable[[], object] = bool) -> Iterator[Ro
         yield number, row if count > 1 else [cell.strip()[:MAX_HEADER] for cell in row]
     if count < 2:
         raise FileRefused("The file has a header, but no rows below it." if count else "The file is empty.")
+
+
+def read_cells(content: bytes, pause: Callable[[], object]) -> Iterator[Row]:
+    if not is_workbook(content):
+        return read_csv(content)
+    from leads.imports.workbooks import read_workbook  # noqa: PLC0415  # openpyxl is slow to import
+
+    return read_workbook(content, pause)
 
 
 def check_row(number: int, row: Sequence[str]) -> None:

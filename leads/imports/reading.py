@@ -11,6 +11,7 @@ from foundation.db.writes import insert_all
 from leads.imports.choices import guess_reading
 from leads.imports.files import find_format, read_rows
 from leads.imports.importers import TOO_MANY_WORDS
+from leads.imports.limits import FileRefused
 from leads.imports.models import Import, ImportRow, ImportState
 from leads.imports.services import (
     MAX_STORED,
@@ -25,7 +26,6 @@ from leads.imports.services import (
 from leads.imports.terms import MAX_TERMS, terms_of
 from leads.imports.turns import Overtaken, Turn
 from leads.imports.values import shorten
-from leads.imports.workbooks import FileRefused
 from organizations.services import lock_organization
 
 READ_BATCH = 500

@@ -13,8 +13,6 @@ from functools import partial
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from openpyxl.utils.datetime import from_excel
-
 from foundation.api import emails
 from foundation.api.fields import MAX_TEXT_LENGTH, MAX_URL_LENGTH, YEARS, parse_http_url
 from foundation.api.fields import parse_uuid as parse_id
@@ -33,6 +31,7 @@ SLASHED = re.compile(r"(\d{1,2})[/-](\d{1,2})[/-](\d{4})(?:,? +(.+))?", re.ASCII
 YEAR_FIRST = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?:,? +(.+))?", re.ASCII)
 CLOCK_12 = re.compile(r"(\d{1,2})(:\d{2}(?::\d{2})?) ?([ap])\.?m\.?", re.I | re.ASCII)
 SERIAL = re.compile(r"\d{5}(\.\d+)?", re.ASCII)
+EXCEL_EPOCH = datetime(1899, 12, 30)  # noqa: DTZ001  # of the days that Excel counts, in no zone
 # By the decimal separator: the sign, the digits in groups of three, and the fraction.
 NUMBERS = {
     ".": re.compile(r"([+-]?)(\d{1,3}(?:[,'’ \u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?", re.ASCII),
@@ -166,9 +165,7 @@ def parse_local(text: str, cell: str, reading: Reading) -> datetime:
         day, month, year, clock = match.groups()
         return datetime.fromisoformat(f"{year}-{month:0>2}-{day:0>2}T{pad(clock)}")
     if SERIAL.fullmatch(text):
-        value = from_excel(float(text))
-        if isinstance(value, datetime):
-            return value + timedelta(microseconds=500)
+        return EXCEL_EPOCH + timedelta(days=float(text), microseconds=500)
     raise ValueError(text)
 
 
@@ -183,8 +180,7 @@ def find_date(text: str) -> date | None:
     if (match := DOTTED_TIME.fullmatch(text)) and not match[4]:
         return date(int(match[3]), int(match[2]), int(match[1]))
     if SERIAL.fullmatch(text) and float(text).is_integer():
-        found = from_excel(float(text))
-        return found.date() if isinstance(found, datetime) else None
+        return (EXCEL_EPOCH + timedelta(days=int(float(text)))).date()
     return None
 
 

@@ -19,22 +19,20 @@ from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_time
 from openpyxl.utils.cell import column_index_from_string
 from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel, from_ISO8601
 
+from leads.imports.limits import MAX_CELL, MAX_COLUMNS, MAX_EMPTY, PROTECTED, FileRefused, Row
 from leads.imports.turns import Overtaken
 
 MEGABYTE = 1024 * 1024
-MAX_ROW_NUMBER = 1_048_576  # this and the next three as in Excel
-MAX_CELL = 32_767
+MAX_ROW_NUMBER = 1_048_576  # this and the next two as in Excel
 MAX_FORMAT, MAX_FORMATS = 255, 65_490
-MAX_COLUMNS = 200
 MAX_PARTS = 1000
 # Of what is unpacked: everything, the texts that cells share, which are kept, and each other part but the sheet.
 MAX_UNPACKED, MAX_SHARED_STRINGS, MAX_PART = 150 * MEGABYTE, 25 * MEGABYTE, 10 * MEGABYTE
 MAX_TEXTS = 200_000  # that cells share: each takes about 60 bytes besides its characters
 # What the XML parser keeps: one tag, the open elements, and each name.
 MAX_TAG, MAX_DEPTH, MAX_NAMES = MEGABYTE, 100, 10_000
-# XML elements of all parts, at a microsecond each: more than fit into 150 MB of cells with text. Then cells and rows
-# without text, such as those that only have a format.
-MAX_ELEMENTS, MAX_EMPTY = 12_000_000, 2_000_000
+# XML elements of all parts, at a microsecond each: more than fit into 150 MB of cells with text.
+MAX_ELEMENTS = 12_000_000
 CHUNK = 64 * 1024  # whose tags are kept as objects, some 50 bytes for each byte
 ENTRY = b"PK\x01\x02"  # with which each entry of an archive's directory begins
 DAMAGED = "The Excel file can't be read. Open it in your spreadsheet program and save it again, as .xlsx or CSV."
@@ -42,16 +40,10 @@ TOO_LARGE = "The Excel file is too large when it is unpacked. Save it as CSV."
 TOO_EMPTY = f"The sheet has more than {MAX_EMPTY:,} empty cells. Delete its empty rows and columns, or save it as CSV."
 TOO_MANY_TEXTS = f"The Excel file has more than {MAX_TEXTS:,} different texts. Save it as CSV."
 NO_SHEET = "The Excel file has no sheet with cells."
-PROTECTED = "The Excel file is protected by a password. Save it without one, or as CSV."
 # A control character in the text of a cell, and an underscore that would begin one.
 ESCAPED = re.compile("_x00([01][0-9A-F]|5F)_", re.I)
 
-Row = tuple[int, list[str]]  # the number, as spreadsheets count, and the cells
 Tag = tuple[str, dict[str, str] | None, str]  # the name, a start tag's attributes, and the text before an end tag
-
-
-class FileRefused(Exception):
-    """The file can't be imported; the message says why, to the person who has uploaded it."""
 
 
 def read_workbook(content: bytes, pause: Callable[[], object]) -> Iterator[Row]:

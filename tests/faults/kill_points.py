@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from foundation.egress import EndpointClient
+from foundation.egress.client import EndpointClient
 from foundation.outbox import FAST, Lane, Result
 from pipeline_backend.celery import app
 from webhooks.models import Delivery, Endpoint

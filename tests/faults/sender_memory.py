@@ -14,7 +14,7 @@ import django
 
 async def main(urls: list[str]) -> None:
     """Send one request to each URL."""
-    from foundation.egress import EndpointClient  # noqa: PLC0415  # needs Django
+    from foundation.egress.client import EndpointClient  # noqa: PLC0415  # needs Django
 
     tracemalloc.start()
     for url in urls:

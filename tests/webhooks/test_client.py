@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from foundation.egress import EndpointClient
+from foundation.egress.client import EndpointClient
 from foundation.outbox import Result
 
 Behavior = Callable[[socket.socket], Any]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from foundation.api.exceptions import ValidationFailed
-from foundation.egress import EndpointClient, is_allowed
+from foundation.egress import is_allowed
+from foundation.egress.client import EndpointClient
 from foundation.outbox import Result
 from organizations.models import Organization
 from webhooks.models import Endpoint

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from foundation.egress import EndpointClient, client
+from foundation.egress import client
+from foundation.egress.client import EndpointClient
 from foundation.outbox import Result
 from tests.webhooks.certificates import tls_contexts
 
