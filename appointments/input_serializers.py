@@ -17,7 +17,6 @@ from appointments.models import (
 )
 from foundation.api.batches import MAX_ROWS, RowsField
 from foundation.api.fields import (
-    MAX_TEXT_LENGTH,
     BooleanField,
     BoundedListField,
     ChoiceField,
@@ -25,6 +24,8 @@ from foundation.api.fields import (
     EmailField,
     InputSerializer,
     IntegerField,
+    LongStringField,
+    NameField,
     NumberField,
     ObjectField,
     PathTextField,
@@ -53,8 +54,7 @@ class BookingInputSerializer(InputSerializer):
     external_reference = StringField(help_text="Unique booking ID of the source system, compared exactly.")
     schedule_time = DateTimeField(help_text="Start time, in UTC unless it has an offset. Stored with milliseconds.")
     lead_email = EmailField(required=False, help_text="Finds or creates the lead. Required unless lead_id is given.")
-    event_type_name = StringField(
-        trim_whitespace=True,
+    event_type_name = NameField(
         required=False,
         help_text="Finds the event type, case-insensitively, or creates it. Required unless event_type_id is given.",
     )
@@ -62,14 +62,11 @@ class BookingInputSerializer(InputSerializer):
     event_type_id = UUIDField(
         required=False, help_text="An existing event type. Takes precedence over event_type_name."
     )
-    lead_first_name = StringField(
-        trim_whitespace=True,
-        required=False,
-        help_text="Used only for a new lead. Defaults to the part of the e-mail before the @.",
+    lead_first_name = NameField(
+        required=False, help_text="Used only for a new lead. Defaults to the part of the e-mail before the @."
     )
-    lead_last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
-    lead_phone = StringField(
-        max_length=MAX_TEXT_LENGTH,
+    lead_last_name = NameField(required=False, help_text="Used only for a new lead.")
+    lead_phone = LongStringField(
         required=False,
         help_text="Used only if the lead has no phone yet. E.164 preferred; an unreadable number is ignored.",
     )
@@ -77,7 +74,7 @@ class BookingInputSerializer(InputSerializer):
     setter_email = EmailField(required=False, help_text=f"{MEMBER} Defaults to the lead's setter.")
     triager_email = EmailField(required=False, help_text=MEMBER)
     meeting_url = URLField(required=False, help_text="Where the call takes place: an http or https URL.")
-    notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as a note of the appointment.")
+    notes = LongStringField(required=False, help_text="Stored as a note of the appointment.")
     traffic = UTMInputSerializer(
         required=False,
         help_text="The UTM values of the visit that led to the booking. With any of them, the appointment has these "
@@ -112,15 +109,13 @@ class CancellationInputSerializer(InputSerializer):
     """A cancellation."""
 
     external_reference = StringField(help_text="The reference that the appointment was booked with.")
-    notes = StringField(
-        max_length=MAX_TEXT_LENGTH,
-        required=False,
-        help_text="The reason. Stored as a note; repeating the request does not store it again.",
+    notes = LongStringField(
+        required=False, help_text="The reason. Stored as a note; repeating the request does not store it again."
     )
     canceled_by = ChoiceField(
         CanceledBy.values, required=False, help_text="Who canceled: LEAD, HOST or SYSTEM. Shown in the event."
     )
-    reason = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why. Shown in the event only.")
+    reason = LongStringField(required=False, help_text="Why. Shown in the event only.")
     rescheduled_to = StringField(
         required=False,
         help_text="The reference of the booking that replaces this one. Shown in the event. If the appointment has it "
@@ -144,15 +139,13 @@ class ReschedulingInputSerializer(InputSerializer):
     )
     meeting_url = URLField(required=False, help_text="The new place of the call. Without it, the present one stays.")
     duration_minutes = duration_field("How long the call is from now on. Without it, the present duration stays.")
-    notes = StringField(
-        max_length=MAX_TEXT_LENGTH,
-        required=False,
-        help_text="Stored as a note of the appointment; repeating the request does not store it again.",
+    notes = LongStringField(
+        required=False, help_text="Stored as a note of the appointment; repeating the request does not store it again."
     )
     rescheduled_by = ChoiceField(
         RescheduledBy.values, required=False, help_text="Who wanted another time: LEAD or HOST. Shown in the event."
     )
-    reason = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why. Shown in the event only.")
+    reason = LongStringField(required=False, help_text="Why. Shown in the event only.")
 
 
 class SyncPathSerializer(InputSerializer):
@@ -164,9 +157,9 @@ class SyncedLeadInputSerializer(InputSerializer):
     """The lead of a scheduler's booking."""
 
     email = EmailField(help_text="Finds or creates the lead of a new appointment.")
-    first_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
-    last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
-    phone = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Used only if the lead has no phone yet.")
+    first_name = NameField(required=False, help_text="Used only for a new lead.")
+    last_name = NameField(required=False, help_text="Used only for a new lead.")
+    phone = LongStringField(required=False, help_text="Used only if the lead has no phone yet.")
 
 
 class SyncInputSerializer(AnswersInputSerializer):
@@ -177,9 +170,7 @@ class SyncInputSerializer(AnswersInputSerializer):
     schedule_time = DateTimeField(help_text="Start time, in UTC unless it has an offset.")
     duration_minutes = duration_field("How long the call is. Without it, the stored duration stays.")
     lead = SyncedLeadInputSerializer(help_text="The lead. A known appointment keeps its own.")
-    event_type = StringField(
-        trim_whitespace=True, help_text="The event type's name. A known appointment keeps its own event type."
-    )
+    event_type = NameField(help_text="The event type's name. A known appointment keeps its own event type.")
     host_email = EmailField(required=False, help_text="An active member. Without it, the stored host stays.")
     meeting_url = URLField(required=False, help_text="Where the call takes place. Without it, the stored one stays.")
     traffic = UTMInputSerializer(
@@ -189,7 +180,7 @@ class SyncInputSerializer(AnswersInputSerializer):
         required=False, help_text="The reference of the booking that this one replaces. Both lead to the appointment."
     )
     canceled_by = ChoiceField(CanceledBy.values, required=False, help_text="Who canceled. Counts only with CANCELED.")
-    reason = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why. Counts only with CANCELED.")
+    reason = LongStringField(required=False, help_text="Why. Counts only with CANCELED.")
     notify = BooleanField(default=False, allow_null=True, help_text="true: participants are notified of the change.")
 
 
@@ -224,14 +215,16 @@ class CallMatchInputSerializer(InputSerializer):
     meeting_url = URLField(required=False, help_text="If given, only appointments with this URL are found.")
 
 
+class RationaleField(LongStringField):
+    trim_whitespace = True
+
+
 class CallAnalysisInputSerializer(InputSerializer):
     """The analysis of a call, and the appointment that it belongs to."""
 
-    ai_generated_title = StringField(trim_whitespace=True, help_text="The call's title.")
-    ai_rationale = StringField(
-        trim_whitespace=True, max_length=MAX_TEXT_LENGTH, help_text="Why this outcome is suggested."
-    )
-    ai_suggested_outcome = StringField(trim_whitespace=True, help_text="The name of the suggested outcome.")
+    ai_generated_title = NameField(help_text="The call's title.")
+    ai_rationale = RationaleField(help_text="Why this outcome is suggested.")
+    ai_suggested_outcome = NameField(help_text="The name of the suggested outcome.")
     ai_confidence_score = NumberField(min_value=0, max_value=1, help_text="From 0 to 1.")
     appointment_id = UUIDField(
         required=False, help_text="The appointment. Required unless external_reference or match is given."

@@ -16,11 +16,12 @@ from rest_framework import serializers
 from foundation.api import sql_serializers as sql
 from foundation.api.batches import MAX_ROWS, ImportedRowSerializer, ImportSerializer, ResultsField, RowsField
 from foundation.api.fields import (
-    MAX_TEXT_LENGTH,
     BoundedListField,
     ChoiceField,
     EmailField,
     InputSerializer,
+    LongStringField,
+    NameField,
     ObjectField,
     StringField,
     UpdateInputSerializer,
@@ -262,24 +263,20 @@ class LeadUpsertInputSerializer(PhoneInputSerializer):
     """A lead, found by its e-mail. Known values stay unless `overwrite` names their fields."""
 
     email = EmailField(help_text="Finds or creates the lead.")
-    first_name = StringField(
-        required=False,
-        trim_whitespace=True,
-        help_text="First name. Defaults to the part of a new lead's e-mail before the @.",
+    first_name = NameField(
+        required=False, help_text="First name. Defaults to the part of a new lead's e-mail before the @."
     )
-    last_name = StringField(required=False, trim_whitespace=True, help_text="Last name.")
-    phone_e164 = StringField(required=False, trim_whitespace=True, help_text="E.164.")
-    phone_country = StringField(
-        required=False,
-        trim_whitespace=True,
-        help_text="ISO 3166-1 alpha-2, in either letter case. Required with phone_e164.",
+    last_name = NameField(required=False, help_text="Last name.")
+    phone_e164 = NameField(required=False, help_text="E.164.")
+    phone_country = NameField(
+        required=False, help_text="ISO 3166-1 alpha-2, in either letter case. Required with phone_e164."
     )
     setter_email = EmailField(required=False, help_text=MEMBER)
     external_reference = StringField(
         required=False, help_text="Your own id of the lead, unique in the organization and compared exactly."
     )
-    source = StringField(  # type: ignore[assignment]  # DRF's fields have an attribute of this name
-        required=False, trim_whitespace=True, help_text="Where the lead comes from. Defaults to MANUAL for a new lead."
+    source = NameField(  # type: ignore[assignment]  # DRF's fields have an attribute of this name
+        required=False, help_text="Where the lead comes from. Defaults to MANUAL for a new lead."
     )
     custom_fields = ObjectField(required=False, help_text="Values by the custom fields' keys.")
     overwrite = BoundedListField(
@@ -309,15 +306,12 @@ class StatusUpdateInputSerializer(InputSerializer):
 class LeadUpdateInputSerializer(UpdateInputSerializer):
     """Changes of a lead. An absent field keeps its value; null clears one that may be null."""
 
-    first_name = StringField(required=False, trim_whitespace=True, help_text="First name.")
-    last_name = StringField(required=False, allow_null=True, trim_whitespace=True, help_text="Last name.")
-    phone_e164 = StringField(
-        required=False, allow_null=True, trim_whitespace=True, help_text="E.164. null removes the number."
-    )
-    phone_country = StringField(
+    first_name = NameField(required=False, help_text="First name.")
+    last_name = NameField(required=False, allow_null=True, help_text="Last name.")
+    phone_e164 = NameField(required=False, allow_null=True, help_text="E.164. null removes the number.")
+    phone_country = NameField(
         required=False,
         allow_null=True,
-        trim_whitespace=True,
         help_text="ISO 3166-1 alpha-2, in either letter case; required with phone_e164, and sent only with it.",
     )
     setter_email = EmailField(required=False, allow_null=True, help_text=MEMBER)
@@ -343,7 +337,7 @@ class LeadUpdateInputSerializer(UpdateInputSerializer):
 class LeadNoteInputSerializer(InputSerializer):
     """A note about a lead."""
 
-    note = StringField(max_length=MAX_TEXT_LENGTH, help_text="The note's text.")
+    note = LongStringField(help_text="The note's text.")
     external_reference = StringField(
         required=False, help_text="The source system's id of the note. A request that repeats it adds nothing."
     )
@@ -352,4 +346,4 @@ class LeadNoteInputSerializer(InputSerializer):
 class LeadNoteUpdateInputSerializer(UpdateInputSerializer):
     """Changes of a note about a lead."""
 
-    note = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="The note's text.")
+    note = LongStringField(required=False, help_text="The note's text.")

@@ -19,6 +19,8 @@ from foundation.api.fields import (
     InputSerializer,
     IntegerField,
     LenientInputSerializer,
+    LongStringField,
+    NameField,
     PathTextField,
     StringField,
     is_blank,
@@ -106,7 +108,7 @@ class QuestionAnswerData(TypedDict):
 class QuestionAnswerInputSerializer(InputSerializer):
     """A question and its answer. The position defaults to the place in the array, from 1."""
 
-    question = StringField(max_length=MAX_TEXT_LENGTH, help_text="The question as the form showed it.")
+    question = LongStringField(help_text="The question as the form showed it.")
     answer = AnyTextField(
         max_length=MAX_TEXT_LENGTH,
         help_text="A string. Numbers, booleans and lists are accepted, too, and stored as text, a list joined by "
@@ -181,13 +183,11 @@ class FormInputSerializer(AnswersInputSerializer, PhoneInputSerializer):
     """What a form says of the person, the form and the visit."""
 
     email = EmailField(help_text="Finds or creates the lead.")
-    first_name = StringField(trim_whitespace=True, help_text="Used only for a new lead.")
-    last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
-    phone_e164 = StringField(required=False, trim_whitespace=True, help_text="E.164.")
-    phone_country = StringField(
-        required=False,
-        trim_whitespace=True,
-        help_text="ISO 3166-1 alpha-2, in either letter case; required with phone_e164.",
+    first_name = NameField(help_text="Used only for a new lead.")
+    last_name = NameField(required=False, help_text="Used only for a new lead.")
+    phone_e164 = NameField(required=False, help_text="E.164.")
+    phone_country = NameField(
+        required=False, help_text="ISO 3166-1 alpha-2, in either letter case; required with phone_e164."
     )
     provider_form_id = StringField(required=False, help_text="The provider's id of the form.")
     provider_form_name = StringField(required=False, help_text="The provider's name of the form.")

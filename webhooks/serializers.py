@@ -149,6 +149,7 @@ class WebhookTopicSerializer(sql.SQLSerializer):
 
 
 class TopicField(StringField):
+    max_length = 60
     default_error_messages = {"null": "must be a string"}
 
     def parse(self, text: str) -> str:
@@ -177,9 +178,7 @@ class MetadataField(ObjectField):
 
 def topics_field(**options: Any) -> BoundedListField:
     help_text = "Topics, such as appointment.created. Without any, the endpoint receives all, also future ones."
-    return BoundedListField(
-        child=TopicField(max_length=60), max_length=MAX_TOPICS, required=False, help_text=help_text, **options
-    )
+    return BoundedListField(child=TopicField(), max_length=MAX_TOPICS, required=False, help_text=help_text, **options)
 
 
 class EndpointInputSerializer(InputSerializer):

@@ -154,17 +154,14 @@ def is_blank(value: object) -> bool:
 class StringField(serializers.Field):
     """A string of at most `max_length` characters; trimmed only if `trim_whitespace` is set."""
 
+    max_length = MAX_NAME_LENGTH
+    trim_whitespace = False
     default_error_messages = {
         "required": "is required",
         "null": "must not be null",  # as an item of a list
         "type": "must be a string",
         "max_length": "must be at most {max_length} characters long",
     }
-
-    def __init__(self, *, max_length: int = MAX_NAME_LENGTH, trim_whitespace: bool = False, **options: Any) -> None:
-        self.max_length = max_length
-        self.trim_whitespace = trim_whitespace
-        super().__init__(**options)
 
     def to_internal_value(self, data: object) -> Any:
         if not isinstance(data, str):
@@ -181,6 +178,14 @@ class StringField(serializers.Field):
         return text
 
 
+class NameField(StringField):
+    trim_whitespace = True
+
+
+class LongStringField(StringField):
+    max_length = MAX_TEXT_LENGTH
+
+
 class PathTextField(StringField):
     """A text from the path of a URL. In bodies the parser refuses NUL."""
 
@@ -193,8 +198,8 @@ class PathTextField(StringField):
 class AnyTextField(StringField):
     """Any JSON value as text, by `as_text`; None if it is blank. With `cut`, a longer text is trimmed and cut."""
 
-    def __init__(self, *, cut: bool = False, **options: Any) -> None:
-        self.cut = cut
+    def __init__(self, *, max_length: int, cut: bool = False, **options: Any) -> None:
+        self.max_length, self.cut = max_length, cut
         super().__init__(required=False, **options)
 
     def to_internal_value(self, data: object) -> Any:
@@ -211,20 +216,16 @@ def as_text(value: object) -> str:
     return ", ".join(filter(str.strip, texts))
 
 
-class EmailField(StringField):
+class EmailField(NameField):
     """An e-mail address without surrounding whitespace, as `parse_email` accepts it; its letter case is kept."""
 
+    max_length = MAX_EMAIL_LENGTH
     parse = staticmethod(parse_email)
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(max_length=MAX_EMAIL_LENGTH, trim_whitespace=True, **options)
 
-
-class URLField(StringField):
+class URLField(NameField):
+    max_length = MAX_URL_LENGTH
     parse = staticmethod(parse_http_url)
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(max_length=MAX_URL_LENGTH, trim_whitespace=True, **options)
 
 
 class DateTimeField(StringField):
