@@ -56,8 +56,8 @@ class RoleForm(TenantForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "role" in self.fields:  # otherwise it is read-only
-            roles, field = assignable_roles(self.request, self.organization.pk), self.fields["role"]
-            field.choices = [(role.value, role.label) for role in reversed(roles)]  # type: ignore[attr-defined]
+            roles = assignable_roles(self.request, self.organization.pk)
+            self.fields["role"].choices = [(role.value, role.label) for role in reversed(roles)]
 
 
 class MemberForm(RoleForm):

@@ -25,10 +25,9 @@ class UserForm(ServiceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        time_zone: Any = self.fields["time_zone"]
         # With the user's own: the server's time zone database may lack it.
         names = sorted(zone_names() | {self.instance.time_zone})
-        time_zone.choices = [(name, name.replace("_", " ")) for name in names]
+        self.fields["time_zone"].choices = [(name, name.replace("_", " ")) for name in names]
 
     def clean_email(self) -> str:
         email = accepted_email(self, "email")

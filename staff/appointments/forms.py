@@ -105,7 +105,7 @@ class AppointmentForm(ScheduleForm, CustomValuesForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "outcome" in self.fields:
-            outcome: Any = self.fields["outcome"]
+            outcome = self.fields["outcome"]
             outcome.queryset = outcome.queryset.choices(Board.APPOINTMENT, current=self.instance.outcome_id)
             # An appointment may have no outcome, but one that has an outcome can't lose it.
             outcome.required = self.instance.outcome_id is not None

@@ -99,7 +99,7 @@ class OutcomeForm(ConfirmationForm):
         appointment, lead = self.subject, self.subject.lead
         self.preset = preset(appointment) if preset else None
         statuses = Status.objects.of(appointment.organization)
-        outcome: Any = self.fields["outcome"]
+        outcome = self.fields["outcome"]
         outcome.queryset = statuses.choices(Board.APPOINTMENT, current=appointment.outcome_id)
         outcome.initial = appointment.outcome_id
         if self.preset:
@@ -114,7 +114,7 @@ class OutcomeForm(ConfirmationForm):
         if not may_change_lead:
             del self.fields["lead_status"]
             return
-        lead_status: Any = self.fields["lead_status"]
+        lead_status = self.fields["lead_status"]
         others = appointment.lead_status_choices
         lead_status.queryset = statuses.filter(pk__in=[lead.status_id, *(status.pk for status in others)])
         lead_status.label = "Also set the lead's status to" if self.preset else "Lead's status"
@@ -177,10 +177,8 @@ class NoteForm(ConfirmationForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        mentions: Any = self.fields["mentions"]
-        mentions.queryset = (
-            Membership.objects.of(self.subject.organization).filter(IS_ACTIVE_MEMBER).select_related("user")
-        )
+        members = Membership.objects.of(self.subject.organization).filter(IS_ACTIVE_MEMBER)
+        self.fields["mentions"].queryset = members.select_related("user")
 
 
 def may_change(request: HttpRequest, lead: Lead) -> bool:

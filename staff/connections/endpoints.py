@@ -65,8 +65,7 @@ class ReplayMissedForm(ConfirmationForm):
         super().__init__(*args, subject=subject, **kwargs)
         # The endpoint has most likely missed events since it failed or was disabled.
         self.fields["since"].initial = subject.disabled_at or subject.failing_since
-        types: Any = self.fields["types"]
-        types.choices = [(name, name) for name in subject.event_types or topics() if name != TEST.name]
+        self.fields["types"].choices = [(name, name) for name in subject.event_types or topics() if name != TEST.name]
 
 
 def show_secret(request: HttpRequest, endpoint: Endpoint, title: str, secret: str) -> HttpResponse:

@@ -72,7 +72,7 @@ class LeadForm(CustomValuesForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "status" in self.fields:
-            status: Any = self.fields["status"]
+            status = self.fields["status"]
             status.queryset = status.queryset.choices(Board.LEAD, current=self.instance.status_id)
             status.required = not self.instance._state.adding
             status.help_text = "" if status.required else "If empty, the default status for new leads is used."

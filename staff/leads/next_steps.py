@@ -56,8 +56,7 @@ class NextStepForm(ConfirmationForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        owner: Any = self.fields["owner"]
-        owner.queryset = members(self.subject.organization)
+        self.fields["owner"].queryset = members(self.subject.organization)
         about = {"organization": self.subject.organization_id, "lead": self.subject.pk, "minutes": MINUTES}
         show_times_about(self.fields["at"], **about)
         self.initial = {
@@ -93,9 +92,8 @@ class ChangeStepForm(StepForm, NextStepForm):
         if step := next((step for step in steps if str(step.pk) == named), steps[0] if steps else None):
             values = {"at": step.at, "type": step.type, "note": step.note, "owner": step.owner_id}
             self.initial = {"step": step.pk, **values}
-            owner: Any = self.fields["owner"]
-            is_present = Q(pk=step.owner_id)
-            owner.queryset = Membership.objects.of(self.subject.organization).filter(CAN_BE_ASSIGNED | is_present)
+            owners = Membership.objects.of(self.subject.organization)
+            self.fields["owner"].queryset = owners.filter(CAN_BE_ASSIGNED | Q(pk=step.owner_id))
 
 
 class HandOverField(forms.BooleanField):

@@ -32,7 +32,7 @@ class LeadStatusForm(ConfirmationForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        status: Any = self.fields["status"]
+        status = self.fields["status"]
         statuses = Status.objects.of(self.subject.organization)
         status.queryset = statuses.choices(Board.LEAD, current=self.subject.status_id)
         status.initial = self.subject.status_id

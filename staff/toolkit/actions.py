@@ -36,6 +36,8 @@ Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], object]
 class ConfirmationForm(forms.Form):
     """Base of the forms on confirmation pages; without fields of its own it only asks for a click."""
 
+    fields: dict[str, Any]  # of any kind: `forms.Field` has no `queryset`
+
     def __init__(self, *args: Any, subject: AnyRow, request: HttpRequest, **kwargs: Any) -> None:
         self.subject, self.request = subject, request
         super().__init__(*args, **kwargs)

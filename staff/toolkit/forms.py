@@ -29,6 +29,7 @@ def check_new_id(id: UUID) -> None:
 class ServiceForm(forms.ModelForm):
     """A form that can show the error of a service, which runs after the form's own validation."""
 
+    fields: dict[str, Any]  # of any kind: `forms.Field` has no `queryset`
     page: ClassVar[Any]  # the ServiceAdmin that shows the form
     request: ClassVar[HttpRequest]
     # The id of the row to add, chosen when the form is shown: as it is the primary key, a form sent twice adds one row.
