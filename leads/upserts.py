@@ -54,9 +54,8 @@ def upsert_by_email(
         fields["external_reference"] = {"external_reference": external_reference}
     owner_id = services.find_reference_owner(organization, external_reference)
     custom_values = merge_custom_values(Lead(organization=organization), CustomField.Entity.LEAD, custom_fields or {})
-    lead_source = services.get_or_create_source(
-        organization=organization, name=services.normalized_source_name(source) or "MANUAL"
-    )
+    source_name = services.normalized_source_name(source) or "MANUAL"
+    lead_source = services.get_or_create_source(organization=organization, name=source_name)
     if source:
         fields["source"] = {"last_source": lead_source}
     lead, is_new = services.upsert_lead(

@@ -1,4 +1,4 @@
-"""The guides as pages and as Markdown, the relays' files, and `/llms.txt`, which lists the guides (https://llmstxt.org)."""
+"""The guides as pages and as Markdown, the relays' files, and their list, `/llms.txt` (https://llmstxt.org)."""
 
 import posixpath
 import re
