@@ -23,7 +23,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.formats import number_format
 from django.utils.text import get_valid_filename
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from foundation.api.exceptions import DomainError, ValidationFailed
 from leads.imports import services
@@ -36,6 +36,7 @@ from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.toolkit.actions import AnyPage, page_context, row_url
 from staff.toolkit.export import Cell, download, write_csv
+from staff.toolkit.fields import SelectField
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 from staff.toolkit.views import Link, ListButton
 from staff.toolkit.xlsx import write_xlsx
@@ -86,23 +87,16 @@ class ImportForm(TenantForm):
 class ReadingForm(forms.ModelForm):
     """How the file writes times, numbers and phones."""
 
-    country = forms.ChoiceField(
-        label="Phone numbers without + are from",
-        required=False,
-        choices=country_choices,
-        widget=UnfoldAdminSelectWidget,
-    )
-    numbers = forms.ChoiceField(
+    country = SelectField(label="Phone numbers without + are from", required=False, choices=country_choices)
+    numbers = SelectField(
         label="Numbers are written as",
         required=False,
         choices=[("", "1234.56, without separators"), *NumberFormat.choices],
-        widget=UnfoldAdminSelectWidget,
     )
-    dates = forms.ChoiceField(
+    dates = SelectField(
         label="Dates such as 5/6/2027 are",
         required=False,
         choices=[("", "not known: leave them out"), *DateOrder.choices],
-        widget=UnfoldAdminSelectWidget,
     )
     time_of_day = forms.TimeField(
         label="Time for dates without one",

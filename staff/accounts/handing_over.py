@@ -2,17 +2,16 @@
 
 from typing import Any
 
-from django import forms
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from appointments.services import describe_work, hand_over, open_work
 from organizations.models import Membership
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.bulk import members
+from staff.toolkit.fields import RowField
 
 LABELS = {"leads": "New setter", "next_steps": "New owner of the next steps", "calls": "New host"}
 LISTS = {
@@ -29,12 +28,11 @@ class HandOverForm(ConfirmationForm):
         others = members(self.subject.organization).exclude(pk=self.subject.pk)
         for kind, count in count_work(self.subject).items():
             if count:
-                self.fields[kind] = forms.ModelChoiceField(
+                self.fields[kind] = RowField(
                     others,
                     label=f"{LABELS[kind]}: {describe_work({kind: count})}",
                     required=False,
                     empty_label="Nobody: leave as it is",
-                    widget=UnfoldAdminSelectWidget,
                 )
 
 

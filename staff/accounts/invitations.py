@@ -2,17 +2,16 @@
 
 from operator import attrgetter
 
-from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from accounts.invitations import allow_again, invite, send_again, withdraw
 from organizations.models import Invitation
 from organizations.permissions import Area, assignable_roles, current_user, is_operator
 from staff.accounts.members import RoleForm
 from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.fields import TextField
 from staff.toolkit.forms import accepted_email
 from staff.toolkit.tenant import TenantAdmin
 
@@ -26,11 +25,10 @@ class InvitationForm(RoleForm):
 
 
 class ConsentForm(ConfirmationForm):
-    consent = forms.CharField(
+    consent = TextField(
         max_length=300,
         label="How and when did they agree?",
         help_text="The security log shows it to the organization's owners.",
-        widget=UnfoldAdminTextInputWidget,
     )
 
 

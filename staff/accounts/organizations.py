@@ -7,7 +7,6 @@ from django.contrib import admin, messages
 from django.contrib.auth import admin as auth_admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from accounts.onboarding import create_organization_for
 from foundation.db.timestamps import zone_names
@@ -19,6 +18,7 @@ from organizations.services import change_organization
 from staff.accounts.retention import describe_retention, retention_action
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.base import ServiceAdmin
+from staff.toolkit.fields import EmailField
 from staff.toolkit.forms import ServiceForm, WebAddressField, accepted_email
 from staff.toolkit.lists import column
 
@@ -41,7 +41,7 @@ class OrganizationForm(ServiceForm):
 
 
 class NewOrganizationForm(ServiceForm):
-    owner_email = forms.EmailField(widget=UnfoldAdminEmailInputWidget, help_text="This address gets an invitation.")
+    owner_email = EmailField(help_text="This address gets an invitation.")
 
     def clean_owner_email(self) -> str:
         return accepted_email(self, "owner_email")

@@ -6,7 +6,6 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.db.timestamps import zone_names
 from organizations.models import User
@@ -14,13 +13,12 @@ from organizations.permissions import current_user, is_operator
 from organizations.services import save_user
 from staff.toolkit.actions import actor_of
 from staff.toolkit.base import Fieldsets, ServiceAdmin
+from staff.toolkit.fields import SelectField
 from staff.toolkit.forms import ServiceForm, WebAddressField, accepted_email
 
 
 class UserForm(ServiceForm):
-    time_zone = forms.ChoiceField(
-        widget=UnfoldAdminSelectWidget, help_text="Times in e-mails and on these pages are shown in this time zone."
-    )
+    time_zone = SelectField(help_text="Times in e-mails and on these pages are shown in this time zone.")
     profile_image_url = WebAddressField(label="Profile image URL")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -3,39 +3,28 @@
 from typing import Any
 
 from django import forms
-from unfold import widgets
 
 from foundation.db.timestamps import truncate_to_ms
 from leads.models import Lead
 from leads.phones import parse_phone
 from staff.appointments.schedule import ScheduleForm
 from staff.toolkit.custom_fields import CustomValuesForm
+from staff.toolkit.fields import EmailField, LongTextField, TextField
 from staff.toolkit.forms import WebAddressField, accepted_email
 from statuses.models import Board
 
 
 class BookingForm(ScheduleForm):
-    lead_email = forms.EmailField(
-        required=False,
-        label="or e-mail",
-        widget=widgets.UnfoldAdminEmailInputWidget,
-        help_text="A new lead is created if none has this e-mail.",
+    lead_email = EmailField(
+        required=False, label="or e-mail", help_text="A new lead is created if none has this e-mail."
     )
-    lead_first_name = forms.CharField(
-        required=False, max_length=255, label="First name", widget=widgets.UnfoldAdminTextInputWidget
-    )
-    lead_last_name = forms.CharField(
-        required=False, max_length=255, label="Last name", widget=widgets.UnfoldAdminTextInputWidget
-    )
-    lead_phone = forms.CharField(
-        required=False,
-        max_length=40,
-        label="Phone",
-        widget=widgets.UnfoldAdminTextInputWidget,
-        help_text="Used only if the lead has no phone yet.",
+    lead_first_name = TextField(required=False, max_length=255, label="First name")
+    lead_last_name = TextField(required=False, max_length=255, label="Last name")
+    lead_phone = TextField(
+        required=False, max_length=40, label="Phone", help_text="Used only if the lead has no phone yet."
     )
     meeting_url = WebAddressField(label="Meeting URL")
-    notes = forms.CharField(required=False, max_length=10_000, label="Note", widget=widgets.UnfoldAdminTextareaWidget)
+    notes = LongTextField(required=False, label="Note")
 
     class Meta:
         help_texts = {"setter": "Defaults to the lead's setter."}

@@ -19,6 +19,7 @@ from notifications.models import Kind
 from organizations.models import IS_ACTIVE_MEMBER, Membership
 from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
+from staff.toolkit.fields import LongTextField, RowField
 from staff.toolkit.timeline import full_time
 from staff.toolkit.times import TimestampField, show_times_about
 from statuses.models import PAID_ROLES, RESULT_ROLES, Board, Status, StatusRole
@@ -89,8 +90,8 @@ def simplified(text: str) -> str:
 
 
 class OutcomeForm(ConfirmationForm):
-    outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
-    lead_status = forms.ModelChoiceField(Status.unscoped.none(), required=False, widget=widgets.UnfoldAdminSelectWidget)
+    outcome = RowField(Status.unscoped.none())
+    lead_status = RowField(Status.unscoped.none(), required=False)
     next_step_at = TimestampField(required=False, label="When is the next step?", help_text="A call by you.")
 
     def __init__(self, *args: Any, preset: Preset | None = None, asks_next_step: bool = False, **kwargs: Any) -> None:
@@ -130,11 +131,8 @@ class OutcomeForm(ConfirmationForm):
 
 class RescheduleForm(ConfirmationForm):
     schedule_time = TimestampField(label="New time")
-    reason = forms.CharField(
-        required=False,
-        max_length=10_000,
-        widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 3}),
-        help_text="Stored as a note. The members who are notified read it, too.",
+    reason = LongTextField(
+        required=False, rows=3, help_text="Stored as a note. The members who are notified read it, too."
     )
     book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput, label="Move anyway")
     new_time: datetime | None = None
@@ -160,17 +158,11 @@ class RescheduleForm(ConfirmationForm):
 
 
 class CancellationForm(ConfirmationForm):
-    notes = forms.CharField(
-        required=False,
-        max_length=10_000,
-        label="Note",
-        widget=widgets.UnfoldAdminTextareaWidget,
-        help_text="The reason. Stored as a note.",
-    )
+    notes = LongTextField(required=False, label="Note", help_text="The reason. Stored as a note.")
 
 
 class NoteForm(ConfirmationForm):
-    note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 4}))
+    note = LongTextField(rows=4)
     mentions = forms.ModelMultipleChoiceField(
         Membership.unscoped.none(), required=False, widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget
     )

@@ -4,20 +4,18 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from unfold.widgets import UnfoldAdminTextareaWidget
 
 from leads.models import CustomField
 from leads.services import delete_custom_field, save_custom_field
 from organizations.permissions import Area
+from staff.toolkit.fields import LongTextField
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
 class CustomFieldForm(TenantForm):
     constraint_messages = {"one_custom_field_per_key": ("key", "Another custom field has this key.")}
 
-    options = forms.CharField(
-        required=False, widget=UnfoldAdminTextareaWidget, help_text="Only for the type Choice: one option per line."
-    )
+    options = LongTextField(max_length=None, required=False, help_text="Only for the type Choice: one option per line.")
 
     class Meta:
         help_texts = {"key": "The name that integrations use.", "label": "The name that people see."}

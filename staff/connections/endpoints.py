@@ -3,7 +3,6 @@
 from operator import attrgetter
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
@@ -11,12 +10,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from accounts.pages import secret_page
 from organizations.permissions import Area
 from staff.connections.health import render_health
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
+from staff.toolkit.fields import CheckboxesField
 from staff.toolkit.lists import column
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 from staff.toolkit.times import TimestampField
@@ -34,10 +33,9 @@ HEALTH_FIELDS = [
 
 
 class EndpointForm(TenantForm):
-    event_types = forms.MultipleChoiceField(
+    event_types = CheckboxesField(
         required=False,
         choices=lambda: [(name, f"{name}: {topic.summary}") for name, topic in topics().items()],
-        widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text="Leave empty to receive all event types.",
     )
 
@@ -54,9 +52,8 @@ class EndpointForm(TenantForm):
 class ReplayMissedForm(ConfirmationForm):
     since = TimestampField()
     until = TimestampField(required=False, help_text="Leave empty to replay until now.")
-    types = forms.MultipleChoiceField(
+    types = CheckboxesField(
         required=False,
-        widget=UnfoldAdminCheckboxSelectMultipleWidget,
         label="Only these event types",
         help_text="Leave empty to replay all event types that the endpoint receives.",
     )

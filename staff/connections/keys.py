@@ -7,7 +7,6 @@ from uuid import UUID
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from accounts.pages import secret_page
 from foundation.db.timestamps import now
@@ -16,14 +15,13 @@ from organizations.models import ApiKey, Scope
 from organizations.permissions import Area, current_user
 from organizations.services import issue_key, revoke_key, rotate_key
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.fields import CheckboxesField, SelectField
 from staff.toolkit.lists import column
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
 class KeyForm(TenantForm):
-    scopes = forms.MultipleChoiceField(
-        choices=Scope.choices, initial=both_scopes, widget=UnfoldAdminCheckboxSelectMultipleWidget
-    )
+    scopes = CheckboxesField(choices=Scope.choices, initial=both_scopes)
 
     class Meta:
         help_texts = {
@@ -39,11 +37,10 @@ class KeyForm(TenantForm):
 
 
 class RotationForm(ConfirmationForm):
-    overlap = forms.ChoiceField(
+    overlap = SelectField(
         choices={"now": "Immediately", "1h": "In 1 hour", "24h": "In 24 hours", "7d": "In 7 days"},
         initial="24h",
         label="The old key stops working",
-        widget=UnfoldAdminSelectWidget,
     )
 
 

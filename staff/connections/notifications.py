@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from notifications.models import Kind, MailPreference, Notification
 from notifications.services import set_muted_kinds
@@ -14,6 +12,7 @@ from organizations.models import Membership
 from organizations.permissions import Area
 from staff.toolkit.actions import AnyPage, ConfirmationForm, object_action
 from staff.toolkit.base import format_json, state_label
+from staff.toolkit.fields import CheckboxesField
 from staff.toolkit.lists import DayRangeFilter, column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 
@@ -58,9 +57,7 @@ class NotificationAdmin(NewestSearchAdmin):
 
 
 class EmailNotificationsForm(ConfirmationForm):
-    kinds = forms.MultipleChoiceField(
-        choices=Kind.choices, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="E-mails about"
-    )
+    kinds = CheckboxesField(choices=Kind.choices, required=False, label="E-mails about")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

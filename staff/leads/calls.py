@@ -4,29 +4,24 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from django import forms
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold import widgets
 
 from leads import services
 from leads.models import CallResult, Lead
 from staff.leads.next_steps import home_url, set_next_step
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
+from staff.toolkit.fields import LongTextField, SelectField
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import Cursor, TimelineEntry, newest
 
 
 class CallForm(ConfirmationForm):
-    result = forms.ChoiceField(
-        choices=CallResult.choices, label="How did it go?", widget=widgets.UnfoldAdminSelectWidget
-    )
-    note = forms.CharField(
-        required=False, max_length=1_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 3})
-    )
+    result = SelectField(choices=CallResult.choices, label="How did it go?")
+    note = LongTextField(required=False, max_length=1_000, rows=3)
 
 
 def next_url(request: HttpRequest, lead: Lead) -> str:

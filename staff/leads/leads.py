@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from appointments import conditions
 from leads.imports.models import ImportKind
@@ -34,6 +33,7 @@ from staff.toolkit.base import Fieldsets
 from staff.toolkit.bulk import members, selected_action
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
+from staff.toolkit.fields import TextField
 from staff.toolkit.forms import accepted_email
 from staff.toolkit.lists import DayRangeFilter, column, time_column
 from staff.toolkit.record import Fact, RecordAdmin
@@ -55,12 +55,11 @@ class LeadForm(CustomValuesForm):
     )
     constraint_messages = {"one_lead_per_email": ("email", "This e-mail belongs to another lead.")}
 
-    phone_e164 = forms.CharField(
+    phone_e164 = TextField(
         label="Phone",
         required=False,
         empty_value=None,
         max_length=40,
-        widget=UnfoldAdminTextInputWidget,
         help_text="Without a country code (+), the number is read as one of the organization's country.",
     )
 

@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold import widgets
-from uuid_utils.compat import uuid7
 
 from appointments import services
 from foundation.api.exceptions import Conflict
@@ -24,7 +23,8 @@ from organizations.permissions import current_user
 from staff.leads.record import SET_BY_STAFF
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.bulk import members
-from staff.toolkit.forms import check_new_id
+from staff.toolkit.fields import RowField, SelectField, TextField
+from staff.toolkit.forms import NewIdField
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import PAGE, Cursor, TimelineEntry, full_time, newest
 from staff.toolkit.times import TimestampField, show_times_about
@@ -37,22 +37,12 @@ class NextStepForm(ConfirmationForm):
     """The form for a new next step. `new_id` is the step's, so that a form sent twice adds it once."""
 
     at = TimestampField(label="When")
-    type = forms.ChoiceField(
-        label="How",
-        choices=[(value, label) for value, label in TouchPointType.choices if value in SET_BY_STAFF],
-        widget=widgets.UnfoldAdminSelectWidget,
+    type = SelectField(
+        label="How", choices=[(value, label) for value, label in TouchPointType.choices if value in SET_BY_STAFF]
     )
-    note = forms.CharField(
-        label="What about", required=False, max_length=255, widget=widgets.UnfoldAdminTextInputWidget
-    )
-    owner = forms.ModelChoiceField(
-        Membership.unscoped.none(),
-        label="Who",
-        required=False,
-        empty_label="Anyone",
-        widget=widgets.UnfoldAdminSelectWidget,
-    )
-    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput, validators=[check_new_id])
+    note = TextField(label="What about", required=False, max_length=255)
+    owner = RowField(Membership.unscoped.none(), label="Who", required=False, empty_label="Anyone")
+    new_id = NewIdField()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

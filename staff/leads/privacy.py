@@ -7,7 +7,6 @@ from typing import IO, Any
 from django import forms
 from django.http import HttpRequest
 from django.utils.html import format_html
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from foundation.api.emails import email_key
 from leads.models import Lead
@@ -19,6 +18,7 @@ from organizations.security_log import record_security_event
 from staff.appointments.upcoming import appointments_of_erased
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.export import download
+from staff.toolkit.fields import TextField
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import full_time
 
@@ -33,7 +33,7 @@ MAX_COUNTED = 1000  # the form counts at most this many rows
 
 
 class ErasureForm(ConfirmationForm):
-    email = forms.CharField(label="To confirm, type the lead's e-mail", widget=UnfoldAdminTextInputWidget)
+    email = TextField(label="To confirm, type the lead's e-mail")
 
     def __init__(self, *args: Any, subject: Lead, **kwargs: Any) -> None:
         super().__init__(*args, subject=subject, **kwargs)

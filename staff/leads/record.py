@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from django import forms
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html
-from unfold import widgets
 from uuid_utils.compat import uuid7
 
 from leads import services
@@ -18,7 +16,8 @@ from staff.configuration.statuses import status_label
 from staff.leads.comparison import custom_fields
 from staff.toolkit import timeline
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
-from staff.toolkit.forms import check_new_id
+from staff.toolkit.fields import LongTextField, RowField
+from staff.toolkit.forms import NewIdField
 from staff.toolkit.record import Card, Fact, RecordAdmin
 from statuses.models import Board, Status
 
@@ -28,7 +27,7 @@ SET_BY_STAFF = [value for value in TouchPointType.values if value != TouchPointT
 
 
 class LeadStatusForm(ConfirmationForm):
-    status = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget, empty_label=None)
+    status = RowField(Status.unscoped.none(), empty_label=None)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,8 +40,8 @@ class LeadStatusForm(ConfirmationForm):
 class LeadNoteForm(ConfirmationForm):
     """The form for a note. `new_id` is the note's, so that a form sent twice stores it once."""
 
-    note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 4}))
-    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput, validators=[check_new_id])
+    note = LongTextField(rows=4)
+    new_id = NewIdField()
 
 
 @object_action(

@@ -8,11 +8,11 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from staff.toolkit.actions import actor_of
+from staff.toolkit.fields import RowField
 from staff.toolkit.tenant import TenantAdmin
 
 MAX_SELECTED = 200
@@ -44,7 +44,7 @@ def selected_action(
                 messages.error(request, "Select rows of one organization.")
                 return None
             form, rows_to_choose = forms.Form(data), choices(organizations[0])
-            form.fields["value"] = forms.ModelChoiceField(rows_to_choose, label=label, widget=UnfoldAdminSelectWidget)
+            form.fields["value"] = RowField(rows_to_choose, label=label)
             form.fields |= also()
         if data is None or (form and not form.is_valid()):
             context = {"title": title, "opts": page.opts, "question": question, "action": name, "form": form}

@@ -18,6 +18,7 @@ from foundation.api.exceptions import Conflict
 from leads.custom_values import TOO_LONG, are_too_long, without_zero_fraction
 from leads.models import CustomField
 from staff.toolkit.export import Cell, Column, Export, yes_or_no
+from staff.toolkit.fields import SelectField, TextField
 from staff.toolkit.tenant import OptimisticLockForm
 from staff.toolkit.times import DayField
 
@@ -36,12 +37,8 @@ def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
         case CustomField.Type.SELECT:
             # A stored value stays selectable after its option was removed; otherwise the form could not be saved.
             options = dict.fromkeys([*field.options, *([value] if isinstance(value, str) else [])])
-            return forms.ChoiceField(
-                **common,
-                choices=[("", "–"), *((option, option) for option in options)],
-                widget=widgets.UnfoldAdminSelectWidget,
-            )
-    return forms.CharField(**common, max_length=10_000, widget=widgets.UnfoldAdminTextInputWidget)
+            return SelectField(**common, choices=[("", "–"), *((option, option) for option in options)])
+    return TextField(**common, max_length=10_000)
 
 
 def to_json(value: JsonValue | date) -> JsonValue:

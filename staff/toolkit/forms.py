@@ -26,14 +26,20 @@ def check_new_id(id: UUID) -> None:
         raise ValidationError("Open the form again.")
 
 
+class NewIdField(forms.UUIDField):
+    """The id of the row to add, chosen when the form is shown: a form sent twice adds one row."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, initial=uuid7, widget=forms.HiddenInput, validators=[check_new_id])
+
+
 class ServiceForm(forms.ModelForm):
     """A form that can show the error of a service, which runs after the form's own validation."""
 
     fields: dict[str, Any]  # of any kind: `forms.Field` has no `queryset`
     page: ClassVar[Any]  # the ServiceAdmin that shows the form
     request: ClassVar[HttpRequest]
-    # The id of the row to add, chosen when the form is shown: as it is the primary key, a form sent twice adds one row.
-    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput, validators=[check_new_id])
+    new_id = NewIdField()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -18,7 +18,6 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.db.timestamps import isoformat_z
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
@@ -36,6 +35,7 @@ from organizations.permissions import (
 from staff.toolkit import saved_views
 from staff.toolkit.actions import AnyRow
 from staff.toolkit.base import ServiceAdmin
+from staff.toolkit.fields import RowField
 from staff.toolkit.forms import ServiceForm
 from staff.toolkit.views import ListPart, show_list
 
@@ -227,9 +227,7 @@ class TenantAdmin(ServiceAdmin):
             return super().add_view(request, form_url, extra_context)
         organizations = organizations_with_role(request, PERMISSIONS[self.area].add)
         form = forms.Form()
-        form.fields["organization"] = forms.ModelChoiceField(
-            organizations, label="For which organization?", empty_label=None, widget=UnfoldAdminSelectWidget
-        )
+        form.fields["organization"] = RowField(organizations, label="For which organization?", empty_label=None)
         context = {
             **self.admin_site.each_context(request),
             "title": f"Add {self.opts.verbose_name}",
