@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from foundation.api.exceptions import Conflict
 from organizations.models import Membership, Organization, SavedView
-from organizations.services import can_add_row
+from organizations.services import can_add_row, lock_organization
 
 MAX_VIEWS = 50  # of a member, and of an organization's shared ones
 MAX_QUERY = 2_000  # characters
@@ -38,7 +38,7 @@ def change_view(*, organization: Organization, view_id: UUID, name: str = "", qu
     """Give a view another name or query. Raises Conflict if the name is taken, or the view gone."""
     check_query(query)
     views: QuerySet[SavedView] = SavedView.objects.of(organization)
-    can_add_row(organization=organization, rows=views.none(), limit=1)
+    lock_organization(organization)
     view = views.filter(pk=view_id).first()
     if view is None:
         raise Conflict("Someone has deleted this view.")
