@@ -51,6 +51,7 @@ FURTHER = {
 
 def pages(organization: Organization) -> Iterator[tuple[str, str, Client]]:
     """Yield titles and paths of the organization's pages, each with a client of somebody who may open it."""
+    admin.autodiscover()
     clients = {role: logged_in(organization, role) for role in (MemberRole.OWNER, MemberRole.CLOSER)}
     yield from pages_of_no_model(clients)
     for model, page in admin.site._registry.items():

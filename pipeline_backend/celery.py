@@ -11,6 +11,8 @@ from kombu import Exchange, Queue
 from kombu.transport.redis import Transport
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
+# A worker would import all pages to check them; commands that deploy, such as migrate, do.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "yes")
 
 from django.conf import settings  # needs the variable above
 

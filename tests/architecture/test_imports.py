@@ -1,6 +1,7 @@
 """Imports go in one direction only: between packages and inside an app. There are no cycles."""
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -131,3 +132,12 @@ def test_the_project_package_holds_few_modules_directly() -> None:
     modules = [path.name for path in (ROOT / "pipeline_backend").glob("*.py") if path.name != "__init__.py"]
 
     assert len(modules) <= 8, modules
+
+
+def test_a_worker_imports_no_pages_and_no_library_before_it_is_used() -> None:
+    code = "import sys, pipeline_backend.celery; pipeline_backend.celery.app.loader.import_default_modules()"
+    code += "; print(*(name for name in sys.modules if name.split('.')[0] in {'staff', 'aiohttp', 'openpyxl'}))"
+
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+    assert set(output.split()) == {"staff", "staff.apps", "staff.labels"}

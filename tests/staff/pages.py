@@ -9,6 +9,7 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
+import pipeline_backend.urls  # noqa: F401  # registers the pages
 from organizations.isolation import TenantModel
 from organizations.models import Membership
 from staff.toolkit.tenant import TenantAdmin
