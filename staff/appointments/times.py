@@ -127,7 +127,9 @@ def read_draft(page: AnyPage, request: HttpRequest) -> Draft:
     if stored is None and "host" not in values:  # a next step, which is the user's own without another owner
         own = Membership.objects.of(organization).filter(user=current_user(request))
         appointment.host = find(page, request, Membership, "owner", **rows) or own.first()
-    if (minutes := values.get("minutes", "")).isdecimal() and 0 < int(minutes[:5]) <= MAX_MINUTES:
+    # The length first: a call of years would be looked at day by day, and Python refuses to read thousands of digits.
+    minutes = values.get("minutes", "")
+    if minutes.isdecimal() and len(minutes) <= len(str(MAX_MINUTES)) and 0 < int(minutes) <= MAX_MINUTES:
         appointment.own_duration_minutes = int(minutes)
     texts = [values.get(f"{values.get('field')}_{number}", "")[:40] for number in (0, 1)]
     appointment.schedule_time = at = cleaned(TimestampField(required=False), texts)

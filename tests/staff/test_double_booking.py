@@ -226,6 +226,16 @@ def test_the_control_shows_the_clocks_of_host_and_lead_and_warns_outside_working
     assert "Sue: between Tue 5 Jan, 14:00 and Tue 5 Jan, 17:00, by the country of the phone" in australian
 
 
+@pytest.mark.parametrize("minutes", ["01440" + "9" * 30, "00001" + "9" * 5000, "00001999999", "0", "-5"])
+def test_the_minutes_of_the_control_are_those_of_a_day_at_most(
+    closer: Client, booked: Appointment, host: Membership, minutes: str
+):
+    page = times(closer, booked.organization, host=host.pk, minutes=minutes)
+
+    assert "Hana Host is free on Tue 5 Jan" in page
+    assert page == times(closer, booked.organization, host=host.pk)
+
+
 def test_the_control_offers_the_free_times_of_the_day_or_of_the_next_one(
     closer: Client, booked: Appointment, host: Membership
 ):
