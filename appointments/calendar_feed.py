@@ -3,18 +3,21 @@
 The address has a secret, of which only the hash is stored. It works while the member and the organization are active.
 """
 
+import time
 from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.cache import cache_control
 from django.views.decorators.http import conditional_page, require_safe
 from icalendar import Calendar, Event
 
 from appointments.models import Appointment
+from foundation.api.rate_limits import Usage, count_slow_seconds, hit
 from foundation.db.timestamps import now
+from foundation.metrics.definitions import LIMITS_EXCEEDED
+from notifications.mail import single_line
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import tenant_scope
 from organizations.models import Membership
@@ -23,6 +26,8 @@ from statuses.models import StatusRole
 
 PAST, FUTURE = timedelta(days=30), timedelta(days=365)
 MAX_CALLS = 1_000
+# Of a member. Calendars ask every quarter of an hour at most, and a thousand calls take seconds to write.
+REQUESTS_PER_MINUTE = 10
 
 
 def calendar_address(member: Membership, secret: str) -> str:
@@ -31,16 +36,32 @@ def calendar_address(member: Membership, secret: str) -> str:
 
 @require_safe
 @conditional_page
-@cache_control(private=True, max_age=300)
 def show_calendar(request: HttpRequest, organization_id: UUID, secret: str) -> HttpResponse:
     """Return the calls of the member whose secret it is; 404 for any other. Unchanged calls are a 304."""
     # No session says whose request this is, but the address does: it sees that organization's rows only.
     with bypass_rls(tenant_scope(organization_id)):
         member = find_by_calendar_secret(organization_id=organization_id, secret=secret)
-        calendar = build_calendar(member) if member else None
-    if calendar is None:
-        return HttpResponse("This calendar address is not valid.\n", status=404, content_type="text/plain")
-    headers = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"}
+        if member is None:
+            return HttpResponse("This calendar address is not valid.\n", status=404, content_type="text/plain")
+        return show_calls(request, member)
+
+
+def show_calls(request: HttpRequest, member: Membership) -> HttpResponse:
+    def count() -> Usage:
+        return hit(request, group="calendar", key=str(member.pk), limit=REQUESTS_PER_MINUTE)
+
+    usage, started = count(), time.monotonic()
+    if usage.exceeded:
+        LIMITS_EXCEEDED.labels("calendar").inc()
+        headers, text = {"Retry-After": str(usage.reset_after)}, "This calendar was requested too often.\n"
+        return HttpResponse(text, status=429, content_type="text/plain", headers=headers)
+    calendar = build_calendar(member)
+    count_slow_seconds(started, count)
+    headers = {
+        "Cache-Control": "private, max-age=300",
+        "Referrer-Policy": "no-referrer",
+        "X-Robots-Tag": "noindex",
+    }
     return HttpResponse(calendar, content_type="text/calendar; charset=utf-8", headers=headers)
 
 
@@ -56,7 +77,7 @@ def build_calendar(member: Membership) -> bytes:
     calendar = Calendar()
     calendar.add("prodid", "-//Pipeline Backend//EN")
     calendar.add("version", "2.0")
-    calendar.add("x-wr-calname", f"{member.organization}: {member}")
+    calendar.add("x-wr-calname", single_line(f"{member.organization}: {member}"))
     calendar.add("refresh-interval;value=duration", "PT15M")
     for row in rows[:MAX_CALLS]:
         calendar.add_component(build_event(row))
@@ -73,7 +94,7 @@ def build_event(row: Appointment) -> Event:
         stamp=row.updated_at,
         start=row.schedule_time,
         end=row.ends_at,
-        summary=f"{row.event_type or 'Appointment'} with {row.lead}",
+        summary=f"{single_line(str(row.event_type or 'Appointment'))} with {single_line(str(row.lead))}",
         description="\n".join(f"{name}: {value}" for name, value in facts.items() if value),
         location=row.meeting_url or None,
         url=row.meeting_url or None,

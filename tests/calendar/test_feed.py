@@ -93,6 +93,17 @@ def test_a_new_address_replaces_the_former_and_a_revoked_one_is_unknown(week: We
     ]
 
 
+def test_a_calendar_that_asks_without_end_is_told_to_wait_and_no_other_is(week: Week):
+    greedy, other = calendar_path(week.hana), calendar_path(week.mia)
+
+    answers = [Client().get(greedy) for _ in range(11)]
+
+    assert [answer.status_code for answer in answers] == [200] * 10 + [429]
+    assert int(answers[-1].headers["Retry-After"]) > 0
+    assert "max-age" not in answers[-1].headers.get("Cache-Control", "")
+    assert Client().get(other).status_code == 200
+
+
 def calendar_path(member: Membership) -> str:
     return f"/calendar/{member.organization_id}/{issue_calendar_secret(member=member)}.ics"
 

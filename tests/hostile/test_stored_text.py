@@ -16,7 +16,9 @@ from icalendar import Calendar
 
 from appointments.models import Appointment
 from foundation.db.timestamps import now
+from notifications.mail import CONTROL_CHARACTERS
 from organizations.models import Membership, Organization, User
+from organizations.services import issue_calendar_secret
 from tests.accounts import deliver_mail, post_invitation
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of
@@ -221,6 +223,21 @@ def test_an_invitation_has_exactly_one_event_and_one_attendee(
     lines = [line for line in calendar.splitlines() if line[:1].isalpha()]
     assert [line.split(":")[0].split(";")[0] for line in lines].count("ATTENDEE") == 1
     assert not any(line.startswith("END:VEVENT") for line in lines[:-2])
+
+
+@each_text
+def test_a_subscribed_calendar_has_each_name_on_one_line_without_control_characters(
+    api: ApiClient, host_named_like_the_text: Membership, text: str
+) -> None:
+    send_everywhere(api, text, host_email=HOST_EMAIL)
+    secret = issue_calendar_secret(member=host_named_like_the_text)
+
+    feed = Client().get(f"/calendar/{host_named_like_the_text.organization_id}/{secret}.ics").content.decode()
+
+    (event,) = Calendar.from_ical(feed).walk("VEVENT")
+    assert "\n" not in event["SUMMARY"]
+    assert not CONTROL_CHARACTERS.search(feed.replace("\r\n", ""))
+    assert "ATTENDEE" not in event
 
 
 @each_text
