@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Greatest
@@ -25,9 +26,9 @@ from organizations.actors import Actor
 from organizations.models import Membership, Organization
 from webhooks.events import record_events
 
-# Rows of each kind that one call hands over, so that it takes seconds: each call sends invitations.
+# Rows of each kind that are handed over at once, so that it takes seconds: each call sends invitations.
 LIMITS = {"leads": 2_000, "next_steps": 2_000, "calls": 200}
-BATCH = 500  # leads of a statement
+BATCH = 100  # leads of a transaction
 NAMES = {"leads": ("lead", "leads"), "next_steps": ("next step", "next steps"), "calls": ("call", "calls")}
 
 
@@ -49,40 +50,56 @@ def describe_work(counts: Mapping[str, int]) -> str:
     return str(get_text_list(parts, "and"))
 
 
-@atomic_with_retry
 def hand_over(
     *, organization: Organization, actor: Actor, member: Membership, to: Mapping[str, Membership]
 ) -> dict[str, int]:
     """Give the member's open work of each kind in `to` to another member; return how much of each was handed over.
 
     At most `LIMITS` of each; the rest is left. Records each lead's and appointment's event, and notifies the new
-    owners, but not the actor. Locks each appointment, then its lead; then the leads.
+    owners, but not the actor. Each call, and each batch of leads, is a transaction: until one ends, no organization
+    sees newer events. What was handed over before an error stays, and its new owners are notified.
     """
     work, counts = open_work(member), dict.fromkeys(LIMITS, 0)
-    if host := to.get("calls"):
-        for call in work["calls"].select_related("lead", "organization")[: LIMITS["calls"]]:
-            edit_appointment(organization=organization, actor=actor, appointment=call, host=host)
-            counts["calls"] += 1
-    if owner := to.get("next_steps"):
-        ids = list(work["next_steps"].values_list("pk", flat=True)[: LIMITS["next_steps"]])
-        counts["next_steps"] = NextStep.objects.of(organization).filter(pk__in=ids).update(owner=owner)
-    if setter := to.get("leads"):
-        counts["leads"] = hand_over_leads(organization, actor, work["leads"], setter)
-    notify_owners(organization, actor, member, to, counts)
+    try:
+        if host := to.get("calls"):
+            for id in list(work["calls"].values_list("pk", flat=True)[: LIMITS["calls"]]):
+                counts["calls"] += hand_over_call(organization, actor, id, member, host)
+        if owner := to.get("next_steps"):
+            ids = list(work["next_steps"].values_list("pk", flat=True)[: LIMITS["next_steps"]])
+            steps = NextStep.objects.of(organization).filter(pk__in=ids, owner=member)
+            counts["next_steps"] = steps.update(owner=owner)
+        if setter := to.get("leads"):
+            while counts["leads"] < LIMITS["leads"] and (
+                count := hand_over_leads(organization, actor, work["leads"], setter)
+            ):
+                counts["leads"] += count
+    finally:
+        notify_owners(organization, actor, member, to, counts)
     return counts
 
 
+@atomic_with_retry
+def hand_over_call(organization: Organization, actor: Actor, id: UUID, member: Membership, host: Membership) -> bool:
+    """Return False if the call has another host by now. Locks the appointment, then its lead."""
+    call = Appointment.objects.of(organization).for_update().filter(pk=id, host=member).first()
+    if call is None:
+        return False
+    edit_appointment(organization=organization, actor=actor, appointment=call, host=host)
+    return True
+
+
+@atomic_with_retry
 def hand_over_leads(organization: Organization, actor: Actor, leads: QuerySet[Lead], setter: Membership) -> int:
-    count = 0
-    while count < LIMITS["leads"] and (ids := list(leads.for_update().values_list("pk", flat=True)[:BATCH])):  # type: ignore[attr-defined]
+    """Give a batch of the leads to the setter, and return how many. Locks them."""
+    ids = list(leads.for_update().values_list("pk", flat=True)[:BATCH])  # type: ignore[attr-defined]
+    if ids:
         # All of them show the same setter.
         before = json.loads(LeadDetailSerializer.get_text(organization, ids[0]) or "{}")
         rows = Lead.objects.of(organization).filter(pk__in=ids)
         rows.update(setter=setter, updated_at=Greatest(Value(now()), F("updated_at") + timedelta(milliseconds=1)))
         previous = json.dumps({"setter": before["setter"]})
         record_events(UPDATED, organization, ids, actor=actor, previous=previous)
-        count += len(ids)
-    return count
+    return len(ids)
 
 
 def notify_owners(

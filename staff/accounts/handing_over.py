@@ -72,6 +72,7 @@ hand_over_action = object_action(
     form=HandOverForm,
     permission="manage",
     is_possible=lambda member: any(rows.exists() for rows in open_work(member).values()),
+    is_atomic=False,
 )
 
 

@@ -4,6 +4,7 @@ Unfold's own detail actions are links that run on GET, which a prefetching brows
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -51,6 +52,7 @@ class ObjectAction:
     works only while `state(row)` is what it was when the form was shown. If not, `is_done(row, form)` says whether the
     row is as the form wants it (the form was sent twice), or someone else has changed it. `next_url` is the page that
     follows, by default the row's. `answer` makes another response, from the request, the row and the handler's result.
+    Without `is_atomic` the handler has transactions of its own.
     """
 
     handler: Handler
@@ -66,6 +68,7 @@ class ObjectAction:
     is_done: Callable[[Any, Any], bool] = lambda row, form: True
     next_url: Callable[[HttpRequest, Any], str] = lambda request, row: row_url(row)
     answer: Callable[[HttpRequest, Any, Any], HttpResponseBase] | None = None
+    is_atomic: bool = True
 
     def is_allowed(self, page: ModelAdmin, request: HttpRequest, row: Model) -> bool:
         return bool(getattr(page, f"has_{self.permission}_permission")(request, row))
@@ -86,7 +89,7 @@ class ObjectAction:
         form = self.form(request.POST if request.method == "POST" else None, subject=row, request=request)
         is_valid, refusal, result = form.is_valid(), "", None
         try:
-            with transaction.atomic():
+            with transaction.atomic() if self.is_atomic else nullcontext():
                 refusal = self.refusal(request, row, form)
                 if is_valid and not refusal:
                     result = self.handler(page, request, row, form)
@@ -128,7 +131,7 @@ class ObjectAction:
 
 
 def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
-    """Turn the function `(page, request, row, form)` into a button on the row's page. It runs in a transaction.
+    """Turn the function `(page, request, row, form)` into a button on the row's page.
 
     The options are those of `ObjectAction`. A record lists it among its buttons; other pages have it as a method, whose
     name is in `actions_detail`.

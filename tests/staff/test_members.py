@@ -5,13 +5,15 @@ import re
 from collections import Counter
 from datetime import timedelta
 from html import unescape
+from typing import Any
 
 import pytest
 from django.core import mail
 from django.test import Client
 
 from appointments.models import Appointment
-from appointments.services import set_next_step
+from appointments.services import edit_appointment, hand_over, handing_over, set_next_step
+from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead
 from notifications.mail import render
@@ -175,6 +177,59 @@ def test_all_work_is_handed_over_in_one_act_and_the_new_owners_are_notified(
     message = render(told.get(recipient=tom), tom.user)
     assert message.subject == "3 leads and 1 next step of Hana Host for you"
     assert f"{owner_actor(organization).name} has handed over to you" in message.body
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_call_is_handed_over_in_a_transaction_of_its_own(
+    owner: Client, organization: Organization, host: Membership, work_of_host: list[Lead]
+):
+    """Until a transaction ends, no organization sees newer events, and two hundred calls take many seconds."""
+    tom = make_member(organization, "tom@acme.example", first_name="Tom")
+    known = set(Event.objects.of(organization).values_list("pk", flat=True))
+    url = admin_url(Membership, "hand_over", host.pk)
+
+    owner.post(url, form_data(owner, url) | {"leads": tom.pk, "calls": tom.pk})
+
+    events = Event.objects.of(organization).exclude(pk__in=known).values_list("type", "transaction")
+    assert len(events) == 5
+    assert Counter(topic for topic, _ in set(events)) == {"appointment.updated": 2, "lead.updated": 1}
+
+
+def test_what_was_handed_over_before_an_error_stays_and_is_told(
+    organization: Organization, host: Membership, work_of_host: list[Lead], monkeypatch: pytest.MonkeyPatch
+):
+    tom = make_member(organization, "tom@acme.example", first_name="Tom")
+    first, second = Appointment.objects.of(organization).filter(schedule_time__gt=now()).order_by("pk")
+
+    def fail_at_the_second(*, appointment: Appointment, **values: Any) -> None:
+        if appointment == second:
+            raise Conflict("No")
+        edit_appointment(appointment=appointment, **values)
+
+    monkeypatch.setattr(handing_over, "edit_appointment", fail_at_the_second)
+    with pytest.raises(Conflict):
+        hand_over(organization=organization, actor=owner_actor(organization), member=host, to={"calls": tom})
+
+    told = Notification.objects.of(organization).get(kind="HANDED_OVER")
+    assert (told.recipient, told.context["work"]) == (tom, "1 call")
+    assert [Appointment.objects.of(organization).get(pk=row.pk).host for row in (first, second)] == [tom, host]
+
+
+def test_a_call_that_got_another_host_meanwhile_is_not_handed_over(
+    organization: Organization, host: Membership, work_of_host: list[Lead], monkeypatch: pytest.MonkeyPatch
+):
+    tom, grace = (make_member(organization, f"{name}@acme.example") for name in ("tom", "grace"))
+    first, second = Appointment.objects.of(organization).filter(schedule_time__gt=now()).order_by("pk")
+
+    def edit_both(*, appointment: Appointment, **values: Any) -> None:
+        edit_appointment(appointment=appointment, **values)
+        edit_appointment(appointment=second, **{**values, "host": grace})
+
+    monkeypatch.setattr(handing_over, "edit_appointment", edit_both)
+    counts = hand_over(organization=organization, actor=owner_actor(organization), member=host, to={"calls": tom})
+
+    assert counts["calls"] == 1
+    assert [Appointment.objects.of(organization).get(pk=row.pk).host for row in (first, second)] == [tom, grace]
 
 
 def test_a_member_without_open_work_leaves_nothing_behind(owner: Client, host: Membership):
