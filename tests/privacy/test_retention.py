@@ -220,10 +220,10 @@ def test_organizations_take_turns_and_a_run_reads_old_leads_only(
 
     a_day_later(organization, other_organization)
     with connection.cursor() as cursor:
-        cursor.execute("SET enable_seqscan = off")
+        cursor.execute("SET enable_seqscan = off; SET enable_sort = off")
         rows = retention.unchanged_leads(organization, timezone.now() - 365 * DAY)
         plan = rows.explain()
-        cursor.execute("RESET enable_seqscan")
+        cursor.execute("RESET enable_seqscan; RESET enable_sort")
 
     assert (erased(organization), erased(other_organization)) == ([str(ours.pk)], [str(theirs.pk)])
     assert "lead_updated_covering" in plan

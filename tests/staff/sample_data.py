@@ -95,7 +95,7 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     ImportTurn.objects.of(organization).get_or_create(defaults={"organization": organization, "expires_at": now()})
     lead_id = Appointment.objects.of(organization).get(pk=id).lead_id
     Erasure.objects.create(organization=organization, lead_id=lead_id, finished_at=now(), **actor_columns(SYSTEM))
-    LeadRetention.objects.create(organization=organization, next_run_at=now())
+    LeadRetention.objects.of(organization).get_or_create(defaults={"organization": organization, "next_run_at": now()})
     SavedView.objects.create(organization=organization, page="leads.lead", name=f"{word} view", query="view=all")
     return Appointment.objects.of(organization).get(pk=id)
 
