@@ -6,7 +6,13 @@ from django.contrib.admin.utils import quote
 from django.http import HttpRequest
 from django.urls import reverse
 
-from organizations.permissions import ALL_ROLES, current_user, organizations_with_role, roles_by_organization
+from organizations.permissions import (
+    ALL_ROLES,
+    current_user,
+    is_operator,
+    organizations_with_role,
+    roles_by_organization,
+)
 
 # Groups of links to lists: title, icon and model. People see those whose list they may see.
 MENU = {
@@ -53,6 +59,9 @@ def menu(request: HttpRequest) -> list[dict[str, object]]:
             items.append(menu_item("Reports", "functions", "reports"))
         if items:
             groups.append({"title": title, "separator": True, "items": items})
+    if is_operator(request):
+        items = [menu_item("What grows", "dataset", "growth")]
+        groups.append({"title": "Installation", "separator": True, "items": items})
     return [*groups, {"title": "Your account", "separator": True, "items": account_items(request)}]
 
 

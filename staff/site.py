@@ -80,6 +80,7 @@ class PipelineAdminSite(UnfoldAdminSite):
 
     def get_urls(self) -> list[URLPattern]:
         # They import pages of models, which register with this site.
+        from staff.growth import growth_page  # noqa: PLC0415
         from staff.reports import reports_page  # noqa: PLC0415
         from staff.search import search_page  # noqa: PLC0415
         from staff.updates import updates_view  # noqa: PLC0415
@@ -90,6 +91,7 @@ class PipelineAdminSite(UnfoldAdminSite):
         return [
             path("search/", self.admin_view(search_page), name="search"),
             path("updates/", self.admin_view(updates_view), name="updates"),
+            path("growth/", self.admin_view(growth_page), name="growth"),
             path("reports/", reports, name="reports"),
             path("reports/report.csv", reports, {"is_csv": True}, name="reports_csv"),
             path("account/sessions/", self.admin_view(sessions_page), name="sessions"),
