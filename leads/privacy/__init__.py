@@ -15,7 +15,7 @@ How the design follows:
 - `rules` follows the foreign keys from a lead, and knows for each table whether its rows are emptied, deleted or kept.
   Each app names the rules of its own tables in its `privacy` module.
 - `retention` requests to erase the leads without activity, if the organization's owner has chosen that.
-- `identities` collects what the lead is and was called, `imports` and `saved_views` compare texts with that.
+- `identities` collects what the lead is and was called, `imported_rows` and `saved_views` compare texts with that.
 - `erasing` applies the rules, replaces the events about the lead by `lead.erased`, cancels their deliveries, and
   deletes what is about it although no foreign key leads there: the notifications, the admin's history, the saved views
   and the rows of imported files. `export` writes all of it as JSON.
