@@ -1,6 +1,7 @@
 # make run     run the whole application on this computer, with demo data; PORT=8001 for another port
 # make test    run all tests, in several processes; ARGS="-k booking" for some of them, ARGS="-n 0" for one process
-# make soak    ten minutes of load with kills and restarts, then a report; SECONDS=60 for one minute
+# make soak    ten minutes of load with kills, failovers and upgrades, then a report; SECONDS=60 for one minute, RATE=12
+#              for about twelve requests a second
 # make lint    check style, types and missing migrations
 # make bench   run the benchmarks of docs/performance.md, about 15 minutes; QUICK=1 for a smaller run of 4 minutes
 # make explain how PostgreSQL runs the statements that meet the large tables (docs/scaling.md), about 15 minutes
@@ -35,7 +36,7 @@ rows: .venv/app.stamp $(SERVERS) .venv/dev.stamp $(CLIENT)/__init__.py
 	@IMPORT_ROWS=50000 $(VENV) -m dev.local test tests/imports/test_many_rows.py -n 0 --durations=3
 
 soak: .venv/app.stamp $(SERVERS) .venv/dev.stamp
-	@$(VENV) -m dev.local with-servers $(VENV) -m tests.soak $(SECONDS)
+	@$(VENV) -m dev.local with-servers $(VENV) -m tests.soak $(or $(SECONDS),600) $(RATE)
 
 lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp $(CLIENT)/__init__.py
 	@$(VENV) -m ruff check .

@@ -66,6 +66,7 @@ class PostgresPair:
     def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
         self.folder, self.stack, self.count = folder, stack, 0
         self.primary = Postgres(folder / "postgres-0", ephemeral=True)
+        self.prepare_disk(self.primary)
         stack.callback(self.primary.remove)
         url = self.primary.start()
         dump = folder / "pipeline.dump"
@@ -75,6 +76,9 @@ class PostgresPair:
         self.administer("ALTER DATABASE postgres SET synchronous_commit = on")
         self.address = stack.enter_context(Address("127.0.0.1", self.primary.port))
         self.add_standby()
+
+    def prepare_disk(self, server: Postgres) -> None:
+        """Prepare the place of a new server's data."""
 
     @property
     def url(self) -> str:
@@ -92,6 +96,7 @@ class PostgresPair:
         """Copy the primary to a new standby, and let each commit wait for it from now on."""
         self.count += 1
         self.standby = Standby(self.folder / f"postgres-{self.count}", self.primary)
+        self.prepare_disk(self.standby)
         self.stack.callback(self.standby.remove)
         self.standby.start()
         # Only now: the copy must not wait for a standby of its own when it becomes the primary.

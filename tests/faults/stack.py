@@ -81,6 +81,7 @@ class Stack:
     # All receivers of a test are at one host.
     overrides: dict[str, object] = field(default_factory=lambda: {"WEBHOOKS_PER_HOST_PER_MINUTE": 1_000_000})
     web_workers: int = 1
+    patience: float = 120  # seconds for the web server to be ready
 
     def __enter__(self) -> "Stack":
         self.redis = Redis(self.folder / "redis", ephemeral=True)
@@ -122,7 +123,7 @@ class Stack:
                     stderr=log,
                 )
         if {"web", "crashing_web", "streaming_web"} & set(names):
-            wait_for(self.is_ready)
+            wait_for(self.is_ready, seconds=self.patience)
 
     def is_ready(self) -> bool:
         """Return True if the web server answers. Fails if any process has ended."""
@@ -170,6 +171,10 @@ class Stack:
             return self.processes[name].wait(seconds)
         finally:
             self.kill(name)
+
+    def ended_processes(self) -> list[str]:
+        """Return the processes that have ended and weren't killed."""
+        return [name for name, process in self.processes.items() if process.poll() is not None]
 
     def stop_redis(self) -> None:
         """Kill Redis, so that connections are refused."""

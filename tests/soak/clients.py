@@ -4,7 +4,6 @@ With several web servers, each request goes to the next one, as with a load bala
 """
 
 import http.client
-import itertools
 import json
 import random
 import threading
@@ -18,7 +17,7 @@ from tests.client import booking_payload, opt_in_payload
 
 CLIENT_COUNT = 16
 MAX_PAUSE_SECONDS = 0.12  # between two requests of a client
-RETRY_SECONDS, MAX_ATTEMPTS = 0.2, 400
+RETRY_SECONDS, MAX_ATTEMPTS = 0.2, 1500
 TIMEOUT_SECONDS = 20
 LEAD_COUNT = 400
 READ_SHARE, SUBMIT_SHARE = 0.6, 0.3  # the rest are bookings and cancellations
@@ -53,9 +52,10 @@ class TrafficLog:
 class LoadClient:
     """One API client. Its random choices are the same in each run."""
 
-    def __init__(self, number: int, ports: Sequence[int], key: str) -> None:
-        self.number = number
-        self.ports = itertools.cycle(ports)
+    def __init__(self, number: int, ports: Sequence[int], key: str, *, max_pause: float = MAX_PAUSE_SECONDS) -> None:
+        self.number, self.max_pause = number, max_pause
+        self.ports = ports  # may change while the client runs
+        self.sent = 0
         self.headers = {"x-api-key": key, "Content-Type": "application/json"}
         self.random = random.Random(number)
         self.traffic = TrafficLog()
@@ -64,7 +64,7 @@ class LoadClient:
 
     def run(self, stop: threading.Event) -> None:
         """Send requests until `stop` is set; a request that has begun is completed, retries included."""
-        while not stop.wait(self.random.uniform(0, MAX_PAUSE_SECONDS)):
+        while not stop.wait(self.random.uniform(0, self.max_pause)):
             self.send_random_request()
         self.disconnect()
 
@@ -144,8 +144,11 @@ class LoadClient:
 
     def send(self, method: str, path: str, text: str | None) -> tuple[int, Any]:
         """Send one request over a kept connection; return status code and JSON of a complete response."""
-        port = next(self.ports)
+        self.sent += 1
+        port = self.ports[self.sent % len(self.ports)]
         if port not in self.connections:
+            for unused in self.connections.keys() - set(self.ports):
+                self.connections.pop(unused).close()
             self.connections[port] = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
         connection = self.connections[port]
         try:

@@ -1,10 +1,14 @@
-"""Kills processes and restarts Redis while the clients work, and starts again what a supervisor would start."""
+"""Injects faults while the clients work: kills processes, restarts Redis, starts again what a supervisor would start.
+
+A long run brings more of them: upgrades, failovers of PostgreSQL and a full disk.
+"""
 
 import contextlib
 import random
+import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import psutil
 
@@ -12,8 +16,8 @@ from tests.faults.stack import Stack
 
 REDIS_DOWN_SECONDS = 1.5
 KILLED_WORKER = "worker-2"
-KINDS = 4  # of faults
 EXTRA_SECONDS = 120
+Fault = Callable[[], bool]  # returns False if it did nothing
 
 
 class FaultInjector:
@@ -23,8 +27,16 @@ class FaultInjector:
     the processes whose memory is measured stay alive.
     """
 
-    def __init__(self, stack: Stack, *, pause: float, steady_from: float, until: float) -> None:
+    def __init__(
+        self, stack: Stack, *, pause: float, steady_from: float, until: float, more: Mapping[str, Fault]
+    ) -> None:
         self.stack, self.pause, self.steady_from, self.until = stack, pause, steady_from, until
+        self.faults: dict[str, Fault] = {
+            "a worker killed": self.kill_worker,
+            "a web process killed": self.kill_web_process,
+            "Redis restarted": self.restart_redis,
+            **more,
+        }
         self.injected: Counter[str] = Counter()
         self.random = random.Random(0)
 
@@ -34,18 +46,18 @@ class FaultInjector:
             for name, inject in self.next_round():
                 time.sleep(self.pause)
                 # On a slow machine the first round can take longer than a short run.
-                if time.monotonic() > self.until + (0 if len(+self.injected) == KINDS else EXTRA_SECONDS):
+                # All kinds are those of a round: the ones below and that of the web server.
+                is_complete = len(+self.injected) > len(self.faults)
+                if time.monotonic() > self.until + (0 if is_complete else EXTRA_SECONDS):
                     return
+                started = time.monotonic()
                 # A fault that wasn't possible counts as 0.
                 self.injected[name] += inject()
+                sys.stderr.write(f"{time.ctime()} {name}, {time.monotonic() - started:.1f} s\n")
 
-    def next_round(self) -> list[tuple[str, Callable[[], bool]]]:
-        """Return each fault with its name; its function returns False if it did nothing."""
-        faults = [
-            ("a worker killed", self.kill_worker),
-            ("a web process killed", self.kill_web_process),
-            ("Redis restarted", self.restart_redis),
-        ]
+    def next_round(self) -> list[tuple[str, Fault]]:
+        """Return each fault with its name."""
+        faults = [*self.faults.items()]
         return [("the web server killed", self.kill_web_server), *self.random.sample(faults, len(faults))]
 
     def kill_worker(self) -> bool:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from celery import Celery
-from django.db import connections
-from kombu.exceptions import OperationalError
+from django.db import InterfaceError, InternalError, OperationalError, connections
+from kombu.exceptions import OperationalError as BrokerError
 
 from leads.imports.models import OPEN, Import, ImportState
 from leads.imports.services import TASK, add_import, cancel_import, choose_columns, start_import
@@ -42,16 +42,13 @@ class StaffLog:
     merged: dict[UUID, UUID] = field(default_factory=dict)  # the id of the lead that was kept, by that of the other
     erased: dict[UUID, str] = field(default_factory=dict)  # the e-mail by the lead's id
     changed_emails: set[str] = field(default_factory=set)
+    # Their events or histories have moved or were replaced, or it is unknown, because the connection ended meanwhile.
+    changed_leads: set[UUID] = field(default_factory=set)
 
     def add(self, other: "StaffLog") -> None:
         """Add another person's acts."""
         for name, values in vars(self).items():
             values.update(getattr(other, name))
-
-    @property
-    def changed_leads(self) -> set[UUID]:
-        """The ids of leads whose events or histories have moved or were replaced."""
-        return {*self.merged, *self.merged.values(), *self.erased}
 
     def counts(self) -> dict[str, int]:
         """Return how many acts of each kind there were."""
@@ -61,21 +58,32 @@ class StaffLog:
 class StaffMember:
     """Works in one organization. The random choices are the same in each run."""
 
-    def __init__(self, number: int, organization: Organization, broker: Celery) -> None:
-        self.number, self.organization, self.broker = number, organization, broker
+    def __init__(
+        self, number: int, organization: Organization, broker: Celery, *, pause: float = PAUSE_SECONDS
+    ) -> None:
+        self.number, self.organization, self.broker, self.pause = number, organization, broker, pause
         self.random = random.Random(number)
         self.log = StaffLog()
 
     def run(self, stop: threading.Event) -> None:
         """Act until `stop` is set, then finish the open imports."""
         try:
-            while not stop.wait(PAUSE_SECONDS):
-                self.continue_imports(canceled_share=CANCELED_SHARE)
-                self.act()
+            while not stop.wait(self.pause):
+                with self.tolerating_outages():
+                    self.continue_imports(canceled_share=CANCELED_SHARE)
+                    self.act()
             deadline = time.monotonic() + FINISH_SECONDS
             while self.continue_imports() and time.monotonic() < deadline:
                 time.sleep(PAUSE_SECONDS)
         finally:
+            connections.close_all()
+
+    @contextlib.contextmanager
+    def tolerating_outages(self) -> Iterator[None]:
+        """End the block if the database fails, as it does for a person who sees "Back in a moment" and tries later."""
+        try:
+            yield
+        except (OperationalError, InterfaceError, InternalError):
             connections.close_all()
 
     def act(self) -> None:
@@ -87,7 +95,9 @@ class StaffMember:
             return
         lead, other = leads
         self.log.changed_emails |= {lead.email, other.email}
+        self.log.changed_leads.add(lead.pk)
         if self.random.random() < 0.5:
+            self.log.changed_leads.add(other.pk)
             merge_leads(organization=self.organization, actor=SYSTEM, keep=lead.pk, merge=other.pk)
             self.log.merged[other.pk] = lead.pk
         else:
@@ -136,7 +146,7 @@ class StaffMember:
 
     def notify_worker(self, file_import: Import) -> None:
         """Send the task's message to the broker that is being tested; this process publishes to another one."""
-        with contextlib.suppress(OperationalError):  # without the broker, a periodic task finds the import
+        with contextlib.suppress(BrokerError):  # without the broker, a periodic task finds the import
             self.broker.send_task(TASK, retry=False)
 
 
