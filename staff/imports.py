@@ -230,7 +230,7 @@ class ImportAdmin(TenantAdmin):
             form = ReadingForm(request.POST if request.method == "POST" else None, instance=row, initial=initial)
             return context | {"columns": self.column_choices(request, row), "reading": form}
         if row.state == ImportState.CHECKED:
-            context["unknown_columns"] = unknown_values(row)
+            context["unknown_columns"], context["has_more_unknown"] = unknown_values(row)
         return context if row.is_working else context | self.report(request, row)
 
     def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import phonenumbers
 from django.db import transaction
@@ -36,6 +37,9 @@ DECIMALS = {
 }
 MAX_DISTINCT, MAX_UNKNOWN = 200, 50  # values of a column that are read, the most frequent first, and that are shown
 MAX_CHOICES = 1000  # of an import
+# Of the columns of which a page reads the values, those with unknown ones first. Each reads all rows, so 100,000 rows
+# have few of these columns, and no file has more than the page can show.
+MAX_READ, MIN_COLUMNS, MAX_READ_COLUMNS = 300_000, 3, 20
 
 
 @dataclass(frozen=True)
@@ -127,18 +131,26 @@ def is_valid(phone: str, country: str) -> bool:
     return found is not None and phonenumbers.is_valid_number(phonenumbers.parse(found.e164))
 
 
-def unknown_values(file_import: Import) -> list[UnknownColumn]:
-    """Return the values of checked rows that mean none of a column's targets, and those that people have chosen for."""
+def unknown_values(file_import: Import) -> tuple[list[UnknownColumn], bool]:
+    """Return the values of checked rows that mean none of a column's targets, and those that people have chosen for.
+
+    If they are in too many columns, returns only the first of these, and True.
+    """
     importer = IMPORTERS[file_import.kind](file_import)
     reasons = [*file_import.reasons.get(PARTIAL, {}), *file_import.reasons.get(Verdict.REFUSED, {})]
-    found = []
+    bad, chosen = [], []
     for index, column, _ in importer.mapped:
-        is_bad = any(reason.startswith(column.label) for reason in reasons)
-        if column.targets and (is_bad or file_import.values.get(column.name)):
-            values = list(values_of_column(file_import, importer, index, column))[:MAX_UNKNOWN]
-            if values:
-                found.append(UnknownColumn(column.label, names_of(column.targets), values))
-    return found
+        if column.targets and any(reason.startswith((f"{column.label} ", f"{column.label}:")) for reason in reasons):
+            bad.append((index, column))
+        elif column.targets and file_import.values.get(column.name):
+            chosen.append((index, column))
+    most = min(max(MAX_READ // max(file_import.total, 1), MIN_COLUMNS), MAX_READ_COLUMNS)
+    found = []
+    for index, column in sorted([*bad, *chosen][:most], key=itemgetter(0)):
+        values = list(values_of_column(file_import, importer, index, column))[:MAX_UNKNOWN]
+        if values:
+            found.append(UnknownColumn(column.label, names_of(column.targets), values))
+    return found, len(bad) > most
 
 
 def values_of_column(file_import: Import, importer: Importer, index: int, column: Column) -> Iterator[UnknownValue]:
