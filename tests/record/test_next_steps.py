@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from appointments.services import set_next_step
+from appointments.services import next_steps, set_next_step
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
 from organizations.models import MemberRole, Membership, Organization
@@ -14,7 +14,7 @@ from tests.factories import events_of, make_api, make_member, owner_actor
 from tests.merging.leads import make_lead, merge, undo
 from tests.record.test_lead_page import action_url, page_url
 from tests.staff.forms import form_data
-from tests.staff.pages import admin_url, logged_in_client
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 HOME = "/admin/"
 
@@ -136,6 +136,23 @@ def test_assigning_a_lead_asks_what_becomes_of_its_steps(
     assert "hand_over_steps" in form
     assert by_list == ([tom, tom, tom] if hands_over else [None, grace, tom])
     assert by_form == ([grace, grace, grace] if hands_over else [None, grace, tom])
+
+
+def test_a_lead_has_so_many_open_steps_that_pages_can_show_them(
+    fatima: Lead, grace: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(next_steps, "MAX_OPEN", 2, raising=False)
+    add_step(fatima, grace), add_step(fatima, grace, 1)
+    client, url = logged_in_client(grace), action_url(fatima, "set_next_step")
+    data = form_data(client, url) | {"at": "2027-01-05T10:00"}
+
+    refused = client.post(url, data)
+    client.post(action_url(fatima, "finish_next_step"))
+    accepted = [client.post(url, data).status_code for _ in range(2)]  # sent twice, it is the same step
+
+    assert form_errors(refused) == ["A lead can have at most 2 open next steps. Mark one as done first."]
+    assert accepted == [302, 302]
+    assert fatima.next_steps.filter(done_at=None).count() == 2
 
 
 def test_merged_leads_have_the_steps_of_both_until_it_is_undone(
