@@ -1,6 +1,7 @@
 """Logging a call with one click: on the lead's page, in the list of opt-ins, and on Home."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,8 +27,10 @@ class CallForm(ConfirmationForm):
 
 def next_url(request: HttpRequest, lead: Lead) -> str:
     """Return Home or the list of opt-ins if the button was there, else the lead's page."""
-    came_from, opt_ins = urlsplit(request.headers.get("referer", "")), reverse("admin:optins_optin_changelist")
-    list_url = f"{opt_ins}?{came_from.query}" if came_from.path == opt_ins else ""
+    opt_ins, list_url = reverse("admin:optins_optin_changelist"), ""
+    with suppress(ValueError):  # the header is no address
+        came_from = urlsplit(request.headers.get("referer", ""))
+        list_url = f"{opt_ins}?{came_from.query}" if came_from.path == opt_ins else ""
     return home_url(request) or list_url or row_url(lead)
 
 

@@ -54,6 +54,16 @@ def test_a_called_lead_is_no_longer_to_be_called_by_anybody(
     assert not_called(grace) == [1, 1]
 
 
+@pytest.mark.parametrize("referer", ["http://[", "//[x]", "x://]", "http://\u2100.example"])
+def test_a_page_whose_referer_is_no_address_is_shown(grace: Client, fatima: Lead, referer: str) -> None:
+    url = action_url(fatima, "log_call")
+
+    shown = grace.get(url, headers={"referer": referer})
+    logged = grace.post(url, {"result": "TALKED"}, headers={"referer": referer})
+
+    assert (shown.status_code, logged.status_code, logged["Location"]) == (200, 302, page_url(fatima))
+
+
 def test_lists_show_phone_attempts_and_the_last_one(grace: Client, fatima: Lead) -> None:
     for result, note in (("NO_ANSWER", ""), ("TALKED", "Wants a call on Monday")):
         grace.post(action_url(fatima, "log_call"), {"result": result, "note": note})
