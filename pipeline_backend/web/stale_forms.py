@@ -1,4 +1,7 @@
-"""Responses to forms without a valid token: the person has signed in or out since, or another site sent the form."""
+"""Responses to forms without a valid token.
+
+The person has signed in or out since, another site sent the form, or it is too large to be read.
+"""
 
 from urllib.parse import urlsplit
 
@@ -13,6 +16,10 @@ from organizations.isolation import bypass_rls
 from organizations.permissions import current_user
 from pipeline_backend.web.error_handlers import handler403
 from pipeline_backend.web.middleware import API_PATH
+from pipeline_backend.web.page_requests import refusal
+from pipeline_backend.web.request_bodies import body_limit
+
+MEGABYTE = 1024 * 1024
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -20,6 +27,10 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         return handler403(request)
     if request.path_info == reverse("admin:login"):
         return sign_in_again(request)
+    limit, announced = body_limit(request.META, request.path_info), request.META.get("CONTENT_LENGTH", "")
+    if announced.isdecimal() and int(announced) > limit:  # so it wasn't read, nor its token
+        text = f"It has more than {limit // MEGABYTE or 1} MB, so nothing was saved. Split a file, or shorten the text."
+        return refusal(413, "This is too large", text)
     text = (
         "You have signed in or out since you opened it, so nothing was saved. Go back, copy what you entered, open the "
         "page again and save it there."

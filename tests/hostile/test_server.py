@@ -376,6 +376,17 @@ def test_a_form_without_a_length_is_411_because_it_could_be_cut_off(
     assert (response.status_code, response.body) in [(411, b"Send this with a Content-Length."), (0, b"")]
 
 
+def test_a_file_that_is_announced_as_too_large_is_said_to_be(raw: RawHttpClient, organization: Organization) -> None:
+    """It isn't read, so its token is missing, too."""
+    session = logged_in_client(owner_of(organization)).cookies["sessionid"].value
+    form = "Content-Type: multipart/form-data; boundary=x", "Content-Length: 20000000"
+    head = raw.build_request("POST /admin/leads/import/add/", f"Cookie: sessionid={session}", *form, key="")
+
+    response = raw.send(head + b"--x\r\n")
+
+    assert (response.status_code, b"more than 10 MB" in response.body) == (413, True)
+
+
 @pytest.mark.parametrize("end", [b"", b"5\r\nab"])
 def test_a_json_body_that_is_cut_off_is_400(
     raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str], end: bytes
