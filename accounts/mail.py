@@ -52,13 +52,15 @@ class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
     model = group_model = PasswordReset
     group_field = "group"
 
-    def read_jobs(self, due: QuerySet) -> list[PasswordReset]:
-        """Also choose the account to mail, if there is one, and make the link, because rendering makes no query."""
-        resets = list(due)
-        for reset in resets:
+    def select_jobs(self, due: QuerySet) -> QuerySet:
+        return due
+
+    def complete_jobs(self, jobs: list[PasswordReset]) -> list[PasswordReset]:
+        """Choose the account to mail, if there is one, and make the link, because rendering makes no query."""
+        for reset in jobs:
             reset.user = None if reset.created_at < now() - VALID_FOR else choose_recipient(reset)
             reset.link = reset_link(reset.user) if reset.user else ""
-        return resets
+        return jobs
 
     def render(self, reset: PasswordReset) -> EmailMultiAlternatives | Result:
         if reset.user is None:

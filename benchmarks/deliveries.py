@@ -32,7 +32,7 @@ from tests.faults.test_throughput import NO_OP, measure_rate  # noqa: E402
 from webhooks.models import Delivery  # noqa: E402
 
 ENDPOINTS = 16
-# A worker serves 64 endpoints at a time, so this many slow ones keep two workers busy.
+# A worker serves 128 endpoints at a time, so this many slow ones keep two workers busy.
 SLOW_ENDPOINTS, EVENTS_PER_SLOW_ENDPOINT = 256, 3
 
 EVENTS_FOR_ONE_SLOW_ENDPOINT = 200  # four batches, so that what happens between them counts

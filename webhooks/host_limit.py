@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from foundation.egress import receiving_host
 from foundation.outbox import Limit
-from webhooks.models import Endpoint, ReceivingHost
+from webhooks.models import Endpoint
 
 WINDOW_SECONDS = 60
 
@@ -26,6 +26,8 @@ VALUES (uuidv7(), %s, clock_timestamp(), %s, '[]', clock_timestamp())
 ON CONFLICT (organization_id, host) DO UPDATE SET used_at = excluded.used_at
 RETURNING recent::text, floor(extract(epoch FROM clock_timestamp()))::bigint
 """
+
+SAVE_COUNTS = "UPDATE webhooks_receivinghost SET recent = %s WHERE organization_id = %s AND host = %s"
 
 
 def lock_counts(endpoint: Endpoint) -> tuple[dict[int, int], int]:
@@ -40,8 +42,9 @@ def lock_counts(endpoint: Endpoint) -> tuple[dict[int, int], int]:
 
 
 def save_counts(endpoint: Endpoint, counts: dict[int, int]) -> None:
-    hosts = ReceivingHost.objects.of(endpoint.organization_id).filter(host=receiving_host(endpoint.url))
-    hosts.update(recent=[*counts.items()])
+    recent = orjson.dumps([*counts.items()]).decode()
+    with connection.cursor() as cursor:
+        cursor.execute(SAVE_COUNTS, [recent, endpoint.organization_id, receiving_host(endpoint.url)])
 
 
 class HostLimit(Limit[Endpoint]):

@@ -30,7 +30,7 @@ FAILING_FOR = timedelta(days=5)
 FAILING_TIMES = 10
 SLOW_AFTER_TIMEOUTS = 3
 # Bytes of the bodies that a worker has in memory for an endpoint; longer ones than `SHORT_BODY` are read separately.
-MAX_BATCH_BYTES, SHORT_BODY = 1024 * 1024, 20_000
+MAX_BATCH_BYTES, SHORT_BODY = 512 * 1024, 20_000
 SLOW_PART = 3  # an attempt that takes more than a third of the deadline counts as a timeout, whatever its result
 
 
@@ -96,20 +96,21 @@ class WebhookQueue(Queue[Endpoint, Delivery, "EndpointClient"]):
     def owner_of(self, group_id: GroupId) -> GroupId:
         return find_organization(group_id) or group_id
 
-    def read_jobs(self, due: QuerySet) -> list[Delivery]:
-        """Return the first deliveries with `MAX_BATCH_BYTES` of bodies in all, or the first one."""
+    def select_jobs(self, due: QuerySet) -> QuerySet:
         size = Func("event__body", function="octet_length", output_field=IntegerField())
         short = Case(When(size__lte=SHORT_BODY, then="event__body"))
-        rows = due.select_related("event").defer("event__body").annotate(size=size, short_body=short)
-        deliveries: list[Any] = list(rows)  # Delivery, with the annotations
-        ends = accumulate(delivery.size for delivery in deliveries)
+        return due.select_related("event").defer("event__body").annotate(size=size, short_body=short)
+
+    def complete_jobs(self, jobs: list[Any]) -> list[Delivery]:
+        """Return the first deliveries with `MAX_BATCH_BYTES` of bodies in all, or the first one."""
+        ends = accumulate(delivery.size for delivery in jobs)
         count = max(1, sum(end <= MAX_BATCH_BYTES for end in ends))
-        chosen = deliveries[:count]
+        chosen = jobs[:count]
         long = [delivery.event_id for delivery in chosen if delivery.short_body is None]
         bodies = dict(Event.unscoped.filter(pk__in=long).values_list("pk", "body")) if long else {}
         for delivery in chosen:
             delivery.event.body = bodies.get(delivery.event_id, delivery.short_body)
-            delivery.is_cut = count < len(deliveries)
+            delivery.is_cut = count < len(jobs)
         return chosen
 
     def is_same_receiver(self, before: Endpoint, after: Endpoint) -> bool:

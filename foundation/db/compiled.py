@@ -120,7 +120,7 @@ class CombinedQuery:
 
 
 def row_factory(compiler: SQLCompiler) -> Callable[[Sequence[Any]], models.Model]:
-    """Return a function that makes a model instance of a row, with its `select_related` objects."""
+    """Return a function that makes a model instance of a row, with its `select_related` objects and annotations."""
     # The same steps as in Django's `ModelIterable`, which can't be given rows.
     klass: Any = compiler.klass_info
     start, end = klass["select_fields"][0], klass["select_fields"][-1] + 1
@@ -133,6 +133,8 @@ def row_factory(compiler: SQLCompiler) -> Callable[[Sequence[Any]], models.Model
         instance: models.Model = klass["model"].from_db(connection.alias, names, row[start:end])
         for populator in populators:
             populator.populate(row, instance)
+        for name, position in compiler.annotation_col_map.items():
+            setattr(instance, name, row[position])
         return instance
 
     return build

@@ -36,8 +36,8 @@ On SIGTERM the dispatcher claims nothing more, finishes what it is sending and r
 
 Polling takes place every three seconds, so without Redis a job waits that much longer at most.
 
-Lanes: the fast lane serves 64 groups at once and the slow lane 16, one attempt at a time. A group that keeps timing out
-belongs to the slow lane until an attempt succeeds.
+Lanes: the fast lane serves 128 groups at once and the slow lane 16, one attempt at a time. A group that keeps timing
+out belongs to the slow lane until an attempt succeeds.
 
 Other packages import from here only. An app derives its table from `Job` and describes with a `Queue` (and a `Limit`)
 how its jobs are grouped, limited and sent.

@@ -7,6 +7,7 @@ interpreter's lock than on sending (docs/decisions/0007).
 import asyncio
 import contextlib
 import logging
+import resource
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ THREADS = 16
 LOOKUP_THREADS = 32
 SHUTDOWN_TIMEOUT = 20
 POLL_SECONDS = 3
+OPEN_FILES = 4096  # connections to the receivers of all lanes, and a reserve; many systems allow 1,024 at first
 
 GroupKey = tuple[Runner, GroupId]
 
@@ -51,6 +53,10 @@ class Dispatcher:
 
     def start(self) -> None:
         """Start the loop. From now on `dispatch` in this process hands groups to it."""
+        soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft_limit != resource.RLIM_INFINITY and soft_limit < OPEN_FILES:
+            allowed = OPEN_FILES if hard_limit == resource.RLIM_INFINITY else min(OPEN_FILES, hard_limit)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard_limit))
         self.loop = asyncio.new_event_loop()
         # Name lookups block a thread each, without a time-out; asyncio's default is six threads on two cores.
         self.loop.set_default_executor(ThreadPoolExecutor(LOOKUP_THREADS, "name-lookup"))

@@ -53,15 +53,17 @@ def test_a_long_turn_ends_when_other_endpoints_wait(
     organization: Organization, receiver: Receiver, settings: Any, dispatcher: Dispatcher
 ) -> None:
     settings.WEBHOOK_REQUESTS_PER_ENDPOINT = 2
+    # No request times out before all of them have arrived.
+    settings.DELIVERY_DEADLINE_SECONDS, settings.DELIVERY_LEASE_SECONDS = 100, 400
     may_respond = threading.Event()
-    receiver.on_request = lambda number: may_respond.wait(60)
+    receiver.on_request = lambda number: may_respond.wait(100)
     busy = [add_endpoint(organization=organization, url=f"{receiver.url}/busy")[0] for _ in range(FAST.share)]
+    late = add_endpoint(organization=organization, url=f"{receiver.url}/late")[0]
+    for each in (*busy, late):
+        make_backlog(each, 1 if each is late else BACKLOG)
     for each in busy:
-        make_backlog(each, BACKLOG)
         send_deliveries(str(each.pk))
     wait_for(lambda: len(receiver.requests) == 2 * FAST.share)
-    late = add_endpoint(organization=organization, url=f"{receiver.url}/late")[0]
-    make_backlog(late, 1)
     send_deliveries(str(late.pk))
     may_respond.set()
 
