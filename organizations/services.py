@@ -171,8 +171,10 @@ def change_member(
     if is_active and not stored.is_active:
         raise ValidationFailed({"is_active": ["can't be set again; invite this person instead"]})
     member.role, member.is_active, member.wants_mail = role, is_active, wants_mail
+    # A member who comes back gets a new calendar address: the former one may be known to others.
+    member.calendar_secret_hash = stored.calendar_secret_hash if is_active else None
     with recorded_as_member(member.user, actor):
-        member.save(update_fields=["role", "is_active", "wants_mail"])
+        member.save(update_fields=["role", "is_active", "wants_mail", "calendar_secret_hash"])
     user, organization = member.user, member.organization
     if stored.role != role:
         details = f"{MemberRole(stored.role).label} → {MemberRole(role).label}"
@@ -221,8 +223,8 @@ def find_by_calendar_secret(*, organization_id: UUID, secret: str) -> Membership
 def leave_organization(*, member: Membership) -> None:
     """End the membership because the member wants to leave. Locks the owners. Raises Conflict for the last owner."""
     ensure_active_owner(member, role=member.role, is_active=False)
-    member.is_active = False
-    member.save(update_fields=["is_active"])
+    member.is_active, member.calendar_secret_hash = False, None
+    member.save(update_fields=["is_active", "calendar_secret_hash"])
     record_security_event(SecurityEventKind.MEMBER_LEFT, user=member.user, organization=member.organization)
 
 

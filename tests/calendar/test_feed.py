@@ -9,8 +9,9 @@ from django.test import Client, override_settings
 from icalendar import Calendar
 
 from notifications.models import Notification
+from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, SecurityEvent
-from organizations.services import issue_calendar_secret
+from organizations.services import add_member, change_member, issue_calendar_secret, leave_organization
 from tests.client import ApiClient
 from tests.factories import deactivate
 from tests.staff.home_data import NOW, Week, create_week
@@ -118,6 +119,20 @@ def test_only_the_members_own_organization_answers_and_only_while_they_are_activ
     assert elsewhere.status_code == 404
     assert Client().get(path).status_code == 404
     assert Client().post(path).status_code == 405
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_member_who_comes_back_needs_a_new_address(week: Week, leaves: bool):
+    path, member = calendar_path(week.hana), week.hana
+    if leaves:
+        leave_organization(member=member)
+    else:
+        values = {"role": member.role, "is_active": False, "wants_mail": True}
+        change_member(actor=SYSTEM, member=member, **values)
+
+    returned = add_member(organization=week.organization, user=member.user)
+
+    assert (returned.is_active, Client().get(path).status_code) == (True, 404)
 
 
 def test_nobody_else_creates_a_members_address(week: Week):
