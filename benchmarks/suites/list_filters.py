@@ -55,12 +55,19 @@ SqlConnection = psycopg.Connection[tuple[object, ...]]
 
 
 class FilterCase(NamedTuple):
-    """A filter with a value that many rows have, and the SQL condition that selects the same rows."""
+    """Filters with values that many rows have, and the SQL condition that selects the same rows."""
 
-    parameter: str
-    value: str
+    query: QueryParameters
     label: str  # in the table; the same in every run
     condition: str
+
+    def __and__(self, other: "FilterCase") -> "FilterCase":
+        label = f"{self.label} and {other.label}"
+        return FilterCase(self.query | other.query, label, f"{self.condition} AND {other.condition}")
+
+
+def one_filter(parameter: str, value: str, label: str, condition: str) -> FilterCase:
+    return FilterCase({parameter: value}, f"{parameter}, {label}", condition)
 
 
 def run(environment: Environment, small: Database, large: Database, scale: Scale) -> Iterator[Comparison]:
@@ -83,7 +90,7 @@ def run(environment: Environment, small: Database, large: Database, scale: Scale
 
     with psycopg.connect(large.url, autocommit=True) as connection:
         unfiltered = response_time(large_server, large, {}, scale)
-        for case in unselective_filters(large.dataset):
+        for case in (*unselective_filters(large.dataset), *pairs(large.dataset)):
             yield compare_filter_with_sql(connection, large_server, large, case, unfiltered, scale)
         # With fewer rows the fixed cost of a response is larger than that of the scan.
         if scale.appointments >= MILLION:
@@ -107,28 +114,40 @@ def selective_filters(dataset: Dataset) -> Iterator[QueryParameters]:
 
 def unselective_filters(dataset: Dataset) -> Iterator[FilterCase]:
     """Yield each filter with a value that selects many rows (except `lead_id`, which never does)."""
-    yield FilterCase("lead_id", dataset.lead_id, "one lead", f"lead_id = '{dataset.lead_id}'")
+    yield one_filter("lead_id", dataset.lead_id, "one lead", f"lead_id = '{dataset.lead_id}'")
     event_type = dataset.event_type_id
-    yield FilterCase("event_type_id", event_type, "an event type", f"event_type_id = '{event_type}'")
-    yield FilterCase("call_category", "SALES_CALL", "SALES_CALL", "call_category = 'SALES_CALL'")
+    yield one_filter("event_type_id", event_type, "an event type", f"event_type_id = '{event_type}'")
+    yield one_filter("call_category", "SALES_CALL", "SALES_CALL", "call_category = 'SALES_CALL'")
     both = "SALES_CALL,TRIAGE_CALL"
-    yield FilterCase("call_category", both, both, "call_category IN ('SALES_CALL', 'TRIAGE_CALL')")
-    yield FilterCase("outcome_role", "LOST", "LOST", OUTCOME_ROLE.format(roles="'LOST'"))
+    yield one_filter("call_category", both, both, "call_category IN ('SALES_CALL', 'TRIAGE_CALL')")
+    yield one_filter("outcome_role", "LOST", "LOST", OUTCOME_ROLE.format(roles="'LOST'"))
     roles = "WON,LOST,NO_SHOW"
-    yield FilterCase("outcome_role", roles, roles, OUTCOME_ROLE.format(roles="'WON', 'LOST', 'NO_SHOW'"))
+    yield one_filter("outcome_role", roles, roles, OUTCOME_ROLE.format(roles="'WON', 'LOST', 'NO_SHOW'"))
     booked = OUTCOME_ROLE.format(roles="'APPOINTMENT_BOOKED', 'RESCHEDULED'")
-    yield FilterCase("has_outcome", "true", "true", f"outcome_id IS NOT NULL AND NOT {booked}")
-    yield FilterCase("has_outcome", "false", "false", f"(outcome_id IS NULL OR {booked})")
+    yield one_filter("has_outcome", "true", "true", f"outcome_id IS NOT NULL AND NOT {booked}")
+    yield one_filter("has_outcome", "false", "false", f"(outcome_id IS NULL OR {booked})")
     for parameter, column, email in [
         ("setter", "setter_id", dataset.setter_email),
         ("triager", "triager_id", dataset.setter_email),
         ("closer", "host_id", dataset.host_email),
     ]:
-        yield FilterCase(parameter, email, "a member", MEMBER.format(column=column, email=email))
+        yield one_filter(parameter, email, "a member", MEMBER.format(column=column, email=email))
     for name, column in TIMESTAMP_COLUMNS.items():
         median = dataset.quantiles[column]["median"]
-        yield FilterCase(f"{name}_from", median, "the median", f"{column} >= '{median}'")
-        yield FilterCase(f"{name}_to", median, "the median", f"{column} <= '{median}'")
+        yield one_filter(f"{name}_from", median, "the median", f"{column} >= '{median}'")
+        yield one_filter(f"{name}_to", median, "the median", f"{column} <= '{median}'")
+
+
+def pairs(dataset: Dataset) -> Iterator[FilterCase]:
+    """Yield the commonest pairs of filters: who or what, and when; and two of who and what."""
+    role = "outcome_role, LOST"
+    cases = {case.label: case for case in unselective_filters(dataset)}
+    closer, category = cases["closer, a member"], cases["call_category, SALES_CALL"]
+    for first in (closer, category, cases[role]):
+        yield first & cases["scheduled_from, the median"]
+        yield first & cases["created_from, the median"]
+    yield closer & cases[role]
+    yield closer & category
 
 
 def compare_filter_with_sql(
@@ -147,9 +166,9 @@ def compare_filter_with_sql(
     values = {"organization_id": database.dataset.organization_id, "condition": case.condition}
     statements = [COUNT.format(**values), PAGE_IDS.format(**values, offset=0)]
     return compare(
-        f"{case.parameter}, {case.label}",
+        case.label,
         "ms",
-        response_time(server, database, {case.parameter: case.value}, fewer_requests),
+        response_time(server, database, case.query, fewer_requests),
         "count and page in SQL, plus the unfiltered page",
         lambda: unfiltered() + query_time(connection, statements, fewer_requests),
         at_most(1.3),
