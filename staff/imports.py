@@ -27,7 +27,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from foundation.api.exceptions import DomainError, ValidationFailed
 from leads.imports import services
-from leads.imports.choices import choose_values, unknown_values
+from leads.imports.choices import MAX_SHOWN_NAME, choose_values, unknown_values
 from leads.imports.files import MAX_ROWS
 from leads.imports.importers import IMPORTERS
 from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
@@ -234,7 +234,8 @@ class ImportAdmin(TenantAdmin):
         return context if row.is_working else context | self.report(request, row)
 
     def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
-        options = [(column.name, column.label) for column in IMPORTERS[row.kind](row).columns()]
+        # Each of up to 200 columns has all of them.
+        options = [(column.name, column.label[:MAX_SHOWN_NAME]) for column in IMPORTERS[row.kind](row).columns()]
         chosen = sent_columns(request, row) if request.method == "POST" else row.mapping
         first_rows = [found.cells for found in row.rows.order_by("number")[:EXAMPLES]]
         return [

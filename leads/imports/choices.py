@@ -40,6 +40,8 @@ MAX_CHOICES = 1000  # of an import
 # Of the columns of which a page reads the values, those with unknown ones first. Each reads all rows, so 100,000 rows
 # have few of these columns, and no file has more than the page can show.
 MAX_READ, MIN_COLUMNS, MAX_READ_COLUMNS = 300_000, 3, 20
+# Each value has all targets of its column beside it. Of a page, the characters of these; then of each target's name.
+MAX_OPTIONS_TEXT, MAX_SHOWN_NAME = 500_000, 80
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class UnknownValue:
     rows: int
     chosen: str
     is_suggested: bool
+
+    def is_known(self) -> bool:
+        return bool(self.chosen) and not self.is_suggested
 
 
 @dataclass(frozen=True)
@@ -132,9 +137,9 @@ def is_valid(phone: str, country: str) -> bool:
 
 
 def unknown_values(file_import: Import) -> tuple[list[UnknownColumn], bool]:
-    """Return the values of checked rows that mean none of a column's targets, and those that people have chosen for.
+    """Return the values of checked rows that mean none of a column's targets, then those that people have chosen for.
 
-    If they are in too many columns, returns only the first of these, and True.
+    If they are in too many columns, or would have too many targets beside them, returns only the first, and True.
     """
     importer = IMPORTERS[file_import.kind](file_import)
     reasons = [*file_import.reasons.get(PARTIAL, {}), *file_import.reasons.get(Verdict.REFUSED, {})]
@@ -145,12 +150,19 @@ def unknown_values(file_import: Import) -> tuple[list[UnknownColumn], bool]:
         elif column.targets and file_import.values.get(column.name):
             chosen.append((index, column))
     most = min(max(MAX_READ // max(file_import.total, 1), MIN_COLUMNS), MAX_READ_COLUMNS)
-    found = []
+    found: list[UnknownColumn] = []
+    left, is_cut = MAX_OPTIONS_TEXT, len(bad) > most
     for index, column in sorted([*bad, *chosen][:most], key=itemgetter(0)):
-        values = list(values_of_column(file_import, importer, index, column))[:MAX_UNKNOWN]
-        if values:
-            found.append(UnknownColumn(column.label, names_of(column.targets), values))
-    return found, len(bad) > most
+        names = names_of(column.targets)
+        size = sum(len(id) + len(name) for id, name in names.items())
+        count = max(left // size, 0 if found else 1)
+        values = sorted(values_of_column(file_import, importer, index, column), key=UnknownValue.is_known)
+        shown = values[: min(count, MAX_UNKNOWN)]
+        is_cut |= any(not value.is_known() for value in values[count:])
+        left -= size * len(shown)
+        if shown:
+            found.append(UnknownColumn(column.label, names, shown))
+    return found, is_cut
 
 
 def values_of_column(file_import: Import, importer: Importer, index: int, column: Column) -> Iterator[UnknownValue]:
@@ -190,7 +202,8 @@ def suggest(targets: Mapping[str, object], text: str) -> str:
 
 
 def names_of(targets: Mapping[str, object]) -> dict[str, str]:
-    return {id: target.name if isinstance(target, Status) else str(target) for id, target in targets.items()}
+    names = {id: target.name if isinstance(target, Status) else str(target) for id, target in targets.items()}
+    return {id: name[:MAX_SHOWN_NAME] for id, name in names.items()}
 
 
 @transaction.atomic

@@ -141,7 +141,7 @@ def test_a_page_reads_the_values_of_as_many_columns_as_the_rows_allow_and_then_t
     monkeypatch.setattr(choices, "MAX_READ", 2)
     monkeypatch.setattr(choices, "MIN_COLUMNS", 2)
     shown = [[column.label for column in unknown(page)]]
-    note = "Other columns have unknown values, too. They follow when these are known."
+    note = "There are more unknown values. They follow when these are known."
     notes = [note in page.get().content.decode()]
 
     page.choose(**{"not ape": "yes", "not bee": "yes"})
@@ -152,3 +152,23 @@ def test_a_page_reads_the_values_of_as_many_columns_as_the_rows_allow_and_then_t
 
     assert shown == [["Ape", "Bee"], ["Cat", "Dog"], ["Ape", "Elk"]]
     assert notes == [True, False]
+
+
+def test_a_page_shows_as_many_values_as_their_options_allow_and_then_the_next(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifty values with two thousand options of 255 characters each were a page of 300 MB."""
+    for name in ("ape", "bee"):
+        make_custom_field(organization, "LEAD", name, type="SELECT", options=["yes", "n" * 255])
+    rows = [[f"{number}@example.com", f"a{number}", f"b{number}"] for number in range(3)]
+    page = Page(mia, organization, csv_file(["email", "ape", "bee"], *rows))
+    page.check()
+    monkeypatch.setattr(choices, "MAX_OPTIONS_TEXT", 1000)
+
+    [column] = unknown(page)
+
+    assert [value.text for value in column.values] == ["a0", "a1"]
+    assert list(column.targets.values()) == ["yes", "n" * 80]
+    assert "There are more unknown values." in page.get().content.decode()
+    page.choose(a0="yes", a1="yes")
+    assert [value.text for value in unknown(page)[0].values] == ["a2", "a0"]
