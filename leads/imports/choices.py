@@ -7,6 +7,7 @@ by the hash of the cell's text, because a file can have personal data in any col
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -174,7 +175,8 @@ def values_of_column(file_import: Import, importer: Importer, index: int, column
     counts: Counter[str] = Counter()
     for cell, count in texts.values_list("text", "count")[:MAX_DISTINCT]:
         if cell and len(cell) <= MAX_NAME:
-            counts[cell.casefold()] += count
+            with suppress(ValueError):  # an error of the spreadsheet
+                counts[clean(cell).casefold()] += count
     for cell, count in counts.most_common():
         key = value_key(file_import.organization, cell)
         if key in chosen:

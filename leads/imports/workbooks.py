@@ -31,8 +31,9 @@ MAX_UNPACKED, MAX_SHARED_STRINGS, MAX_PART = 150 * MEGABYTE, 25 * MEGABYTE, 10 *
 MAX_TEXTS = 200_000  # that cells share: each takes about 60 bytes besides its characters
 # What the XML parser keeps: one tag, the open elements, and each name.
 MAX_TAG, MAX_DEPTH, MAX_NAMES = MEGABYTE, 100, 10_000
-# XML elements of all parts, at a microsecond each: more than fit into 150 MB of cells with text.
-MAX_ELEMENTS = 12_000_000
+# XML elements of all parts: more than fit into 150 MB of cells with text. Those beyond `ELEMENTS_OF_A_TEXT` for each
+# text are empty, and `MAX_EMPTY` of them take five seconds.
+MAX_ELEMENTS, ELEMENTS_OF_A_TEXT = 12_000_000, 20
 CHUNK = 64 * 1024  # whose tags are kept as objects, some 50 bytes for each byte
 ENTRY = b"PK\x01\x02"  # with which each entry of an archive's directory begins
 DAMAGED = "The Excel file can't be read. Open it in your spreadsheet program and save it again, as .xlsx or CSV."
@@ -134,8 +135,11 @@ class Workbook:
                 raise FileRefused(DAMAGED)
             if size - parser.CurrentByteIndex > MAX_TAG or len(parser.intern) > MAX_NAMES:
                 raise FileRefused(TOO_LARGE)
-            yield from tags
             self.elements += len(tags) // 2
+            self.empty += len(tags) // 2
+            yield from tags
+            if self.empty > MAX_EMPTY:
+                raise FileRefused(TOO_EMPTY)
             if self.elements > MAX_ELEMENTS:
                 raise FileRefused(TOO_LARGE)
             tags.clear()
@@ -178,6 +182,7 @@ class Workbook:
                     raise FileRefused(TOO_MANY_TEXTS)
                 self.strings.append(unescape(value))
                 value = ""
+                self.count_text()
 
     def read_formats(self, part: str) -> None:
         codes: dict[str, str] = {}
@@ -213,10 +218,9 @@ class Workbook:
                     if column > MAX_COLUMNS:
                         raise FileRefused(f"Row {number} has more than {MAX_COLUMNS} columns.")
                     cells[column] = self.value(value, cell)
+                    self.count_text()
                 elif name == "row" and cells:
                     yield number, [cells.get(index + 1, "") for index in range(max(cells))]
-                elif name in ("c", "row"):
-                    self.count_empty()
             elif name == "c":
                 reference = attributes.get("r", "").rstrip("0123456789")
                 column = column_index_from_string(reference) if reference else column + 1
@@ -224,10 +228,8 @@ class Workbook:
             elif name == "row":
                 number, column, cells = next_number(attributes, number), 0, {}
 
-    def count_empty(self) -> None:
-        self.empty += 1
-        if self.empty > MAX_EMPTY:
-            raise FileRefused(TOO_EMPTY)
+    def count_text(self) -> None:
+        self.empty = max(0, self.empty - ELEMENTS_OF_A_TEXT)
 
     def value(self, text: str, attributes: dict[str, str]) -> str:
         match attributes.get("t", "n"):

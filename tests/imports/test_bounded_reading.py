@@ -24,6 +24,7 @@ EMPTY_FILES: dict[str, Callable[[int], bytes]] = {
     "texts": lambda count: changed_workbook({STRINGS: b"<sst>%s</sst>" % (b"<si/>" * count)}, strings=STRINGS),
     "styles": lambda count: changed_workbook({"xl/styles.xml": b"<a>%s</a>" % (b"<b/>" * count)}),
     "other elements": lambda count: changed_workbook({"xl/worksheets/sheet1.xml": b"<a>%s</a>" % (b"<b/>" * count)}),
+    "elements in a cell": lambda count: with_sheet(b"<row><c><v>1</v>%s</c></row>" % (b"<v> </v>" * count)),
     "lines": lambda count: b"\n" * count + csv_file(["email"], ["a@example.com"]),
 }
 
@@ -41,6 +42,9 @@ def test_a_file_with_too_many_empty_elements_is_refused(
     problems = {
         "cells": workbooks.TOO_EMPTY,
         "rows": workbooks.TOO_EMPTY,
+        "styles": workbooks.TOO_EMPTY,
+        "other elements": workbooks.TOO_EMPTY,
+        "elements in a cell": workbooks.TOO_EMPTY,
         "lines": "The file has more than 1,000 blank rows. Delete them.",
     }
     assert (page.row.state, page.row.problem) == ("FAILED", problems.get(name, workbooks.TOO_LARGE))

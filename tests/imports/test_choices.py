@@ -172,3 +172,19 @@ def test_a_page_shows_as_many_values_as_their_options_allow_and_then_the_next(
     assert "There are more unknown values." in page.get().content.decode()
     page.choose(a0="yes", a1="yes")
     assert [value.text for value in unknown(page)[0].values] == ["a2", "a0"]
+
+
+def test_a_choice_is_for_the_value_whatever_stands_around_it(mia: Client, organization: Organization) -> None:
+    make_custom_field(organization, "LEAD", "size", type="SELECT", options=["small"])
+    cells = ["tiny", "tiny\u00a0", "\u00a0Tiny", "\ttiny"]
+    rows = [[f"{number}@example.com", cell] for number, cell in enumerate(cells)]
+    page = Page(mia, organization, csv_file(["email", "size", "note"], *([*row, ""] for row in rows)))
+    page.check()
+
+    [column] = unknown(page)
+    page.choose(tiny="small")
+    page.press("start")
+
+    assert [(value.text, value.rows) for value in column.values] == [("tiny", 4)]
+    sizes = [list(lead.custom_values.values()) for lead in Lead.objects.of(organization)]
+    assert sizes == [["small"]] * 4
