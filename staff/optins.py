@@ -54,7 +54,7 @@ class OptInAdmin(TenantAdmin):
     list_display = ("lead_contact", "log_call", "is_booked", "submitted", "source_and_form", "traffic", "lead_status")
     # Form buttons of the list's own form, which has the token.
     log_call = column("Log a call", lambda opt_in: call_buttons(opt_in.lead) if opt_in.may_change_lead else "")
-    is_booked = column("Ever booked?", lambda opt_in: bool(opt_in.is_booked), boolean=True)
+    is_booked = column("Booked?", lambda opt_in: bool(opt_in.is_booked), boolean=True)
     source_and_form = column(
         "Source",
         lambda opt_in: two_lines(opt_in.get_source_display(), opt_in.provider_form_name or ""),
