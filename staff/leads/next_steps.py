@@ -31,6 +31,7 @@ from staff.toolkit.times import TimestampField, show_times_about
 
 MINUTES = 15  # of the free times that are offered
 MAX_SHOWN = 20  # open steps of a lead
+MAX_QUERY = 2_000  # characters of the address of Home to return to
 
 
 class NextStepForm(ConfirmationForm):
@@ -116,7 +117,8 @@ def has_step(lead: Lead) -> bool:
 def home_url(request: HttpRequest) -> str:
     """Return the address of Home if the request's form or link is from there, or ""."""
     query = request.POST.get("home", request.GET.get("home"))
-    return "" if query is None else f"{reverse('admin:index')}?{query}"
+    # Django refuses to redirect to long addresses, when the change is already stored.
+    return "" if query is None or len(query) > MAX_QUERY else f"{reverse('admin:index')}?{query}"
 
 
 def describe(step: NextStep) -> str:

@@ -54,6 +54,12 @@ def test_a_called_lead_is_no_longer_to_be_called_by_anybody(
     assert not_called(grace) == [1, 1]
 
 
+def test_an_endless_address_to_return_to_leads_to_the_lead(grace: Client, fatima: Lead) -> None:
+    response = grace.post(action_url(fatima, "log_call"), {"result": "VOICEMAIL", "home": "x" * 20_000})
+
+    assert (response.status_code, response.url) == (302, page_url(fatima))
+
+
 @pytest.mark.parametrize("referer", ["http://[", "//[x]", "x://]", "http://\u2100.example"])
 def test_a_page_whose_referer_is_no_address_is_shown(grace: Client, fatima: Lead, referer: str) -> None:
     url = action_url(fatima, "log_call")
