@@ -45,6 +45,7 @@ def test_a_page_of_an_import_with_long_header_cells_takes_no_longer_than_others(
             file_name="a.csv",
             state=ImportState.MAPPING,
             header=[text] * 20,
+            mapping=[""] * 20,
         )
         urls.append(f"{LIST}{stored.pk}/change/")
     mia.get(urls[0])
