@@ -36,6 +36,7 @@ class Dataset:
     api_key: str
     rate_limited_key: str  # of an organization with a limit of one request per minute
     other_organizations_keys: list[str]
+    other_cookie: str  # with which the owner of the first of these is signed in to the admin
     appointment_ids: list[str]
     lead_id: str  # a lead with two appointments
     external_reference: str  # of one appointment

@@ -107,6 +107,11 @@ def get_request(path: str, api_key: str) -> bytes:
     return encode_head(f"GET {path}", api_key, "Accept: application/json")
 
 
+def page_request(path: str, cookie: str) -> bytes:
+    """Return the bytes of a GET request of a signed-in browser, with a header such as "sessionid=..."."""
+    return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookie}\r\n\r\n".encode()
+
+
 def post_request(path: str, api_key: str, body: bytes) -> bytes:
     """Return the bytes of a POST request with a JSON body."""
     headers = ["Content-Type: application/json", f"Content-Length: {len(body)}"]

@@ -9,7 +9,9 @@ import django
 
 django.setup()
 
+from django.conf import settings  # noqa: E402
 from django.db.models import Count, QuerySet  # noqa: E402  # after the settings
+from django.test import Client  # noqa: E402
 
 from accounts.onboarding import create_organization  # noqa: E402
 from appointments.models import Appointment  # noqa: E402
@@ -27,10 +29,8 @@ OTHER_ORGANIZATIONS = 16
 def prepare(appointments: int) -> Dataset:
     """Create the organizations with their data and keys, and choose values to filter by."""
     organization = create_data(appointments)
-    others = [
-        create_organization(name=f"Other {number}", owner=User.objects.create_user(f"owner@other{number}.example"))
-        for number in range(OTHER_ORGANIZATIONS)
-    ]
+    owners = [User.objects.create_user(f"owner@other{number}.example") for number in range(OTHER_ORGANIZATIONS)]
+    others = [create_organization(name=f"Other {number}", owner=owner) for number, owner in enumerate(owners)]
     limited = create_organization(name="Rate limited", owner=User.objects.create_user("owner@limited.example"))
 
     rows = Appointment.objects.of(organization)
@@ -43,6 +43,7 @@ def prepare(appointments: int) -> Dataset:
         api_key=set_up_api_access(organization),
         rate_limited_key=set_up_api_access(limited, rate_limit=1),
         other_organizations_keys=[set_up_api_access(other) for other in others],
+        other_cookie=sign_in(owners[0]),
         appointment_ids=[str(id) for id in newest_first.values_list("pk", flat=True)[:500]],
         lead_id=str(middle(leads.order_by("lead"))),
         external_reference=middle(newest_first.exclude(external_reference=None)).external_reference,
@@ -52,6 +53,13 @@ def prepare(appointments: int) -> Dataset:
         setter_email=middle(with_setter).setter.user.email,
         quantiles={column: quantiles(rows, column) for column in ("created_at", "updated_at", "schedule_time")},
     )
+
+
+def sign_in(user: User) -> str:
+    """Return the `Cookie` header of a new session."""
+    client = Client()
+    client.force_login(user)
+    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 
 def set_up_api_access(organization: Organization, rate_limit: int = UNREACHABLE_LIMIT) -> str:
