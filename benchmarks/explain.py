@@ -23,7 +23,7 @@ UNREACHABLE = 100_000_000
 # No limit refuses a request: neither of requests, nor of the time of a statement.
 VARIABLES = {
     "RATE_LIMIT_PER_MINUTE": str(UNREACHABLE),
-    **overriding(ADMIN_REQUESTS_PER_MINUTE=UNREACHABLE, ADMIN_STATEMENT_SECONDS=600),
+    **overriding(ADMIN_REQUESTS_PER_MINUTE=UNREACHABLE, ADMIN_STATEMENT_SECONDS=600, ADMIN_TRANSACTION_SECONDS=600),
     "DJANGO_SETTINGS_MODULE": "tests.overrides.overridden_settings",  # PYTHONPATH comes too late for this process
 }
 

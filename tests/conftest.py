@@ -25,6 +25,8 @@ pytest_plugins = ["tests.parallel"]
 rate_limits.REQUESTS_PER_SLOW_SECOND = 0
 # On a busy machine Redis may need longer than the half second after which nothing is limited any more.
 django_settings.CACHES["default"]["OPTIONS"] |= {"socket_timeout": 30, "socket_connect_timeout": 30}
+# A test's requests share its transaction.
+django_settings.ADMIN_TRANSACTION_SECONDS = 0
 MEASUREMENTS: dict[str, str] = {}
 
 

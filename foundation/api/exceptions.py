@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError, connection
-from psycopg.errors import IdleInTransactionSessionTimeout, InternalError, ReadOnlySqlTransaction
+from psycopg.errors import IdleInTransactionSessionTimeout, InternalError, ReadOnlySqlTransaction, TransactionTimeout
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 
@@ -146,7 +146,8 @@ def is_unavailable(error: BaseException | None) -> bool:
         # Not PostgreSQL's own: psycopg found the session in a state that it did not expect. After a COMMIT that is the
         # end of the session between the confirmation and "ready for the next statement".
         return True
-    return isinstance(error, OperationalError | InterfaceError) or isinstance(cause, IdleInTransactionSessionTimeout)
+    is_too_long = isinstance(cause, IdleInTransactionSessionTimeout | TransactionTimeout)
+    return isinstance(error, OperationalError | InterfaceError) or is_too_long
 
 
 def error_response(code: int, message: str, **extra: object) -> Response:

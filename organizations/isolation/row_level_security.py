@@ -33,7 +33,7 @@ IS_LOCAL = "true" if IS_POOLED else "false"
 SET_SCOPE_SQL = {
     role: (
         f"SELECT set_config('role', {name}, {IS_LOCAL}), set_config('{SETTING}', %s, {IS_LOCAL}), "
-        f"set_config('statement_timeout', %s, {IS_LOCAL})"
+        f"set_config('statement_timeout', %s, {IS_LOCAL}), set_config('transaction_timeout', %s, {IS_LOCAL})"
     )
     for role, name in ROLE_NAMES.items()
 }
@@ -41,11 +41,17 @@ SET_SCOPE_SQL = {
 
 @dataclass(frozen=True)
 class DatabaseScope:
-    """A request's role, organizations (one id for a tenant, an array for staff) and statement time-out."""
+    """A request's role, organizations (one id for a tenant, an array for staff) and time-outs."""
 
     role: str
     organization_ids: str = ""
     statement_seconds: int = settings.STATEMENT_SECONDS
+
+    @property
+    def transaction_seconds(self) -> int:
+        """The time-out of a transaction; 0 is none."""
+        is_page = self.statement_seconds == settings.ADMIN_STATEMENT_SECONDS
+        return settings.ADMIN_TRANSACTION_SECONDS if is_page else 0
 
 
 OWNER_SCOPE = DatabaseScope(OWNER)
@@ -129,7 +135,8 @@ class ScopeWrapper:
             # A failed transaction accepts nothing but its end, and the caller's own statement reports that best.
             return
         # Directly on psycopg's connection: a Django cursor would call this wrapper again.
-        db.connection.execute(SET_SCOPE_SQL[scope.role], [scope.organization_ids, f"{scope.statement_seconds}s"])
+        seconds = [scope.statement_seconds, scope.transaction_seconds]
+        db.connection.execute(SET_SCOPE_SQL[scope.role], [scope.organization_ids, *(f"{value}s" for value in seconds)])
         self.remember(scope, db)
 
     def remember(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> None:
@@ -198,6 +205,7 @@ def set_config(name: str, value: str, *expressions: Combinable) -> Func:
 SET_SCOPE_ANNOTATIONS = {
     "scope_role": set_config("role", ROLE_NAMES[TENANT]),
     "scope_organization": set_config(SETTING, "%(expressions)s", Cast(F("organization_id"), TextField())),
-    # A page of the admin may have used the connection before, with a shorter time-out.
+    # A page of the admin may have used the connection before, with shorter time-outs.
     "scope_timeout": set_config("statement_timeout", f"'{settings.STATEMENT_SECONDS}s'"),
+    "scope_transaction": set_config("transaction_timeout", "'0'"),
 }

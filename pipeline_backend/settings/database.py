@@ -7,6 +7,8 @@ from pipeline_backend.env import env, read_choice, read_url
 STATEMENT_SECONDS = 30
 # Of an admin page, whose reader has stopped waiting by then (organizations.isolation sets it).
 ADMIN_STATEMENT_SECONDS = 5
+# Also of an admin page: events of all organizations are invisible until a transaction that was begun before has ended.
+ADMIN_TRANSACTION_SECONDS = 15
 DATABASE_URL = read_url(
     "DATABASE_URL", "postgres://user:password@host:5432/name", schemes=env.POSTGRES_FAMILY, pattern=".*/.+"
 )

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, SuspiciousOperation
-from django.db import DataError, OperationalError
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.template.loader import render_to_string
-from psycopg.errors import QueryCanceled
+from psycopg.errors import QueryCanceled, TransactionTimeout
 
 from accounts.passwords import PasswordHashingBusy
 from foundation.api.exceptions import RETRY_AFTER_SECONDS
@@ -64,8 +64,8 @@ class PageRequestMiddleware:
         if isinstance(exception, PasswordHashingBusy):
             text = "Many people are signing in at the moment. Wait a few seconds, then try again."
             return refusal(429, "Try again in a moment", text, retry_after=RETRY_AFTER_SECONDS)
-        if isinstance(exception, OperationalError) and isinstance(exception.__cause__, QueryCanceled):
-            logger.warning("PostgreSQL canceled a page's statement")
+        if isinstance(exception.__cause__, QueryCanceled | TransactionTimeout):
+            logger.warning("PostgreSQL canceled a page's statement or transaction")
             text = "Nothing was changed. If this is a list, search for fewer words or choose a filter."
             return refusal(503, "This page took too long", text, retry_after=RETRY_AFTER_SECONDS)
         # BadRequest and SuspiciousOperation are refusals; a DataError is a value that PostgreSQL can't read or compare.

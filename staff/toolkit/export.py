@@ -139,8 +139,11 @@ def counted(rows: QuerySet[Any], columns: list[Column], counts: Counter[UUID]) -
     zone = timezone.get_current_timezone()
     query = rows.values_list("organization_id", *values, *expressions).query
     with connection.cursor() as cursor:
-        # The plan is for all rows, not for the first tenth. The separate statement also applies the request's scope.
-        cursor.execute("SET LOCAL cursor_tuple_fraction = 1")
+        # The plan is for all rows, not for the first tenth. The separate statement also applies the request's scope,
+        # whose limit of a transaction's time is for those that write.
+        cursor.execute(
+            "SELECT set_config('cursor_tuple_fraction', '1', true), set_config('transaction_timeout', '0', true)"
+        )
     # `iterator()` would read everything at once behind a pooler, where a cursor works within a transaction only.
     for row in query.get_compiler(connection=connection).results_iter(
         tuple_expected=True, chunked_fetch=True, chunk_size=batch_length(rows, [*map(F, values), *expressions])

@@ -2,6 +2,7 @@
 (docs/interface.md, G7).
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +15,7 @@ from psycopg import sql
 
 from organizations.models import Organization
 from tests.client import ApiClient
-from tests.factories import events_of, owner_of, snapshot_of, summary_of
+from tests.factories import events_of, make_api, owner_of, snapshot_of, summary_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -240,3 +241,26 @@ def test_the_admin_shows_a_503_page_while_the_database_is_read_only(
     assert headers["Content-Type"] == "text/html; charset=utf-8"
     assert "Back in a moment" in page
     assert not any(word in page for word in ["Traceback", "psycopg", "read-only"])
+
+
+def test_a_page_ends_whose_transaction_takes_long_and_nothing_of_it_is_stored(
+    organization: Organization, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Events of other organizations wait for it, also while it sends no statement."""
+    keep, other = (
+        make_api(organization).submit(email=f"{name}@example.com").json()["data"]["lead_id"] for name in "ab"
+    )
+    monkeypatch.setattr("leads.merging.keep_dismissals", lambda **_: time.sleep(1.5))
+    settings.ADMIN_TRANSACTION_SECONDS = 1
+    client = Client(raise_request_exception=False)
+    client.force_login(owner_of(organization).user)
+
+    url = f"/admin/leads/lead/{keep}/merge/?with={other}"
+    versions = {f"version_{lead.pk}": version for lead, _, version, _ in client.get(url).context["leads"]}
+
+    response = client.post(url, {"keep": keep, **versions})
+
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert "Nothing was changed" in response.content.decode()
+    assert summary_of(organization)["leads"] == 2
+    assert client.get("/admin/").status_code == 200

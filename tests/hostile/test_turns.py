@@ -51,7 +51,11 @@ def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
             "RATE_LIMIT_PER_MINUTE": "100000",
             "METRICS_TOKEN": TOKEN,
         }
-        stack.overrides |= {"ADMIN_REQUESTS_PER_MINUTE": 100_000, "ADMIN_STATEMENT_SECONDS": 30}
+        stack.overrides |= {
+            "ADMIN_REQUESTS_PER_MINUTE": 100_000,
+            "ADMIN_STATEMENT_SECONDS": 30,
+            "ADMIN_TRANSACTION_SECONDS": 60,
+        }
         stack.start("web")
         yield stack
 
