@@ -23,7 +23,6 @@ from webhooks import services
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.replays import replay, replay_since
 
-MAX_REPLAYED_EVENTS = 10_000
 MAX_DELETED = 1_000
 
 
@@ -148,9 +147,9 @@ def replay_period(
     *, key: ApiKey, id: UUID, since: datetime, until: datetime | None = None, topics: list[str] | None = None
 ) -> int:
     """Replay what the endpoint missed since a time, as `replay_since` does; return the number of deliveries."""
-    actor, limit = api_key_actor(key), MAX_REPLAYED_EVENTS
+    actor = api_key_actor(key)
     endpoint = lock_enabled(key, id)
-    return replay_since(endpoint=endpoint, actor=actor, since=since, until=until, types=topics, limit=limit)
+    return replay_since(endpoint=endpoint, actor=actor, since=since, until=until, types=topics, is_in_parts=False)
 
 
 @receiver(key_revoked)

@@ -22,6 +22,9 @@ from organizations.models import Organization
 from webhooks.models import Delivery, Endpoint, Event, Replay
 from webhooks.topics import TEST, topics
 
+# Deliveries that a replay sends again, and events of the period that an API key may name. All of it is one transaction,
+# until whose end no organization sees newer events.
+MAX_REPLAYED = 10_000
 BATCH_SIZE = 5000
 RECENT_REPLAYS = 5
 
@@ -55,13 +58,13 @@ def replay(*, delivery: Delivery) -> None:
 
 @transaction.atomic
 def replay_all(*, organization: Organization, actor: Actor, deliveries: QuerySet[Delivery]) -> int:
-    """Replay deliveries, with one replay per endpoint; return how many.
+    """Replay up to `MAX_REPLAYED` deliveries, with one replay per endpoint; return how many.
 
     Skips those of other organizations, those in progress, and those of disabled endpoints.
     """
     replayable = deliveries.filter(REPLAYABLE, organization=organization, endpoint__is_active=True)
     ids_by_endpoint: defaultdict[UUID, list[UUID]] = defaultdict(list)
-    for id, endpoint_id in replayable.order_by().values_list("pk", "endpoint_id"):
+    for id, endpoint_id in replayable.order_by("pk").values_list("pk", "endpoint_id")[:MAX_REPLAYED]:
         ids_by_endpoint[endpoint_id].append(id)
     return sum(start_replay(organization, actor, endpoint_id, ids) for endpoint_id, ids in ids_by_endpoint.items())
 
@@ -74,29 +77,31 @@ def replay_since(
     since: datetime,
     until: datetime | None = None,
     types: list[str] | None = None,
-    limit: int | None = None,
+    is_in_parts: bool = True,
 ) -> int:
-    """Replay everything that the endpoint missed in a period; return the number of deliveries.
+    """Replay what the endpoint missed in a period, up to `MAX_REPLAYED`; return the number of deliveries.
 
     Dead and canceled deliveries, those waiting for a retry, and events recorded while it was disabled. `types` limits
-    the topics. Raises Conflict if the endpoint is disabled, and ValidationFailed if the period has more events than the
-    `limit`.
+    the topics. What is left is replayed by the next call. Raises Conflict if the endpoint is disabled, and
+    ValidationFailed if it is not replayed in parts and the period has more than `MAX_REPLAYED` events.
     """
     organization, until = endpoint.organization, until or now()
     check_enabled(organization, endpoint.pk)
     # A missed test event is useless later.
     included = set(endpoint.event_types or topics()) & set(types or topics()) - {TEST.name}
     events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=included)
-    if limit is not None and events.order_by()[: limit + 1].count() > limit:
-        raise ValidationFailed({"since": [f"begins a period of more than {limit} events; set until to replay a part"]})
+    if not is_in_parts and events.order_by()[: MAX_REPLAYED + 1].count() > MAX_REPLAYED:
+        text = f"begins a period of more than {MAX_REPLAYED} events; set until to replay a part"
+        raise ValidationFailed({"since": [text]})
     failed = Delivery.objects.of(organization).filter(
         Q(state__in=[State.DEAD, State.CANCELED]) | WAITING_FOR_RETRY, endpoint=endpoint, event__in=events
     )
-    ids = [*failed.values_list("pk", flat=True), *create_missing(endpoint, events)]
+    ids = list(failed.order_by("pk").values_list("pk", flat=True)[:MAX_REPLAYED])
+    ids += create_missing(endpoint, events, MAX_REPLAYED - len(ids))
     return start_replay(organization, actor, endpoint.pk, ids, since=since, until=until, event_types=types or [])
 
 
-def create_missing(endpoint: Endpoint, events: QuerySet[Event]) -> list[UUID]:
+def create_missing(endpoint: Endpoint, events: QuerySet[Event], limit: int) -> list[UUID]:
     missed = events.exclude(deliveries__endpoint=endpoint).order_by("created_at", "id").values_list("pk", flat=True)
     # Dead, so that `start_replay` resets them like all others, and the dispatcher doesn't send them as new ones before.
     deliveries = [
@@ -107,7 +112,7 @@ def create_missing(endpoint: Endpoint, events: QuerySet[Event]) -> list[UUID]:
             state=State.DEAD,
             next_attempt_at=None,
         )
-        for event_id in missed
+        for event_id in missed[:limit]
     ]
     # A simultaneous replay may create the same ones: the unique constraint lets the first one win.
     created = Delivery.unscoped.bulk_create(deliveries, batch_size=BATCH_SIZE, ignore_conflicts=True)

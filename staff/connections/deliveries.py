@@ -14,7 +14,7 @@ from staff.toolkit.base import ReadOnlyInline, format_json, state_label
 from staff.toolkit.lists import DayRangeFilter, column, time_column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from webhooks.models import Attempt, Delivery
-from webhooks.replays import replay, replay_all
+from webhooks.replays import MAX_REPLAYED, replay, replay_all
 
 
 class AttemptInline(ReadOnlyInline):
@@ -71,5 +71,7 @@ class DeliveryAdmin(NewestSearchAdmin):
             messages.success(request, text)
         if disabled:
             messages.warning(request, f"Skipped {disabled}: the endpoint is disabled. Enable it, then replay.")
-        if queued + disabled < selected:
+        if queued >= MAX_REPLAYED:
+            messages.warning(request, f"Up to {MAX_REPLAYED} are sent again at once. Replay again for more.")
+        elif queued + disabled < selected:
             messages.warning(request, f"Skipped {selected - queued - disabled}: already in progress.")

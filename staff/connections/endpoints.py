@@ -20,7 +20,7 @@ from staff.toolkit.lists import column
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 from staff.toolkit.times import TimestampField
 from webhooks.models import Endpoint
-from webhooks.replays import count_pending_replays, recent_replays, replay_since
+from webhooks.replays import MAX_REPLAYED, count_pending_replays, recent_replays, replay_since
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 from webhooks.topics import TEST, topics
 
@@ -150,7 +150,8 @@ class EndpointAdmin(TenantAdmin):
     )
     def replay_missed(self, request: HttpRequest, endpoint: Endpoint, form: ReplayMissedForm) -> None:
         count = replay_since(endpoint=endpoint, actor=actor_of(request), **form.cleaned_data)
-        messages.success(request, f"{count} deliver{pluralize(count, 'y,ies')} queued.")
+        more = " Replay again for more: this is how many are sent again at once." if count == MAX_REPLAYED else ""
+        messages.success(request, f"{count} deliver{pluralize(count, 'y,ies')} queued.{more}")
 
     @object_action(
         "Rotate signing secret",

@@ -255,7 +255,7 @@ def test_deliveries_are_listed_and_replayed(api, organization, id):
 
 def test_a_replay_is_bounded_and_names_what_it_lacks(api, other_api, id, monkeypatch):
     """W38"""
-    monkeypatch.setattr("webhooks.key_endpoints.MAX_REPLAYED_EVENTS", 1)
+    monkeypatch.setattr("webhooks.replays.MAX_REPLAYED", 1)
     start = isoformat_z(now())
     for email in ("ada@example.com", "eve@example.com"):
         api.submit(email=email)

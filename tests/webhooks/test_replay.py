@@ -52,6 +52,26 @@ def test_a_replay_of_a_period_sends_dead_deliveries_and_not_delivered_ones(
     assert receiver.requests[0].headers["webhook-id"] == receiver.requests[2].headers["webhook-id"]
 
 
+def test_a_replay_of_many_deliveries_is_done_in_parts(
+    api: ApiClient, organization: Organization, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one is stored, no organization sees newer events."""
+    monkeypatch.setattr("webhooks.replays.MAX_REPLAYED", 2)
+    since = now()
+    api.book()
+    Delivery.objects.of(organization).update(state=State.DEAD)
+    set_active(endpoint, False)
+    api.book(external_reference="missed", lead_email="another@example.com")
+    set_active(endpoint, True)
+
+    counts = [replay_since(endpoint=endpoint, actor=SYSTEM, since=since) for _ in range(3)]
+    Delivery.objects.of(organization).update(state=State.DEAD)
+    selected = replay_all(organization=organization, actor=SYSTEM, deliveries=Delivery.objects.of(organization))
+
+    assert counts == [2, 2, 0]
+    assert selected == 2
+
+
 def test_a_replay_of_a_period_leaves_older_events_alone(
     api: ApiClient, organization: Organization, endpoint: Endpoint
 ) -> None:
