@@ -58,6 +58,22 @@ WHERE NOT EXISTS (
 ORDER BY similar_lead.reasons DESC, similar_lead.id
 """
 
+# The pairs of one lead become those of another, with which it is merged.
+KEEP_DISMISSALS = """
+INSERT INTO leads_possibleduplicate (id, organization_id, created_at, first_id, second_id, reasons, is_dismissed)
+SELECT uuidv7(), %(organization)s, %(now)s, least(third_id, %(keep)s), greatest(third_id, %(keep)s), 0, true
+FROM (
+    SELECT second_id FROM leads_possibleduplicate
+    WHERE first_id = %(merge)s AND organization_id = %(organization)s AND is_dismissed
+    UNION
+    SELECT first_id FROM leads_possibleduplicate
+    WHERE second_id = %(merge)s AND organization_id = %(organization)s AND is_dismissed
+) AS pair (third_id)
+WHERE third_id <> %(keep)s
+ORDER BY 4, 5
+ON CONFLICT (first_id, second_id) DO UPDATE SET is_dismissed = true
+"""
+
 
 class Similar(NamedTuple):
     lead_id: UUID
@@ -105,6 +121,13 @@ def dismiss(*, organization: Organization, leads: tuple[UUID, UUID]) -> None:
         defaults={"is_dismissed": True},
         create_defaults={"is_dismissed": True, "reasons": 0},
     )
+
+
+def keep_dismissals(*, organization: Organization, keep: UUID, merge: UUID) -> None:
+    """Dismiss the pairs of the lead `keep` with each lead whose pair with `merge` is dismissed."""
+    with connection.cursor() as cursor:
+        params = {"organization": organization.pk, "now": now(), "keep": keep, "merge": merge}
+        cursor.execute(KEEP_DISMISSALS, params)
 
 
 def describe_reasons(reasons: int) -> str:

@@ -22,7 +22,7 @@ from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
-from leads.duplicates import dismiss
+from leads.duplicates import keep_dismissals
 from leads.models import Lead, LeadMerge, PossibleDuplicate
 from leads.privacy.models import Erasure
 from leads.serializers import LeadDetailSerializer, LeadSummarySerializer
@@ -36,6 +36,7 @@ from webhooks.events import record_event
 from webhooks.models import Event
 
 UNDO_DAYS = 30
+MAX_UNDOABLE = 20  # merges of a lead: each keeps both leads' values, and pages and erasing read them
 # What can be taken from the merged lead, and the columns of each; custom values have the field's id as their name.
 CHOICES: dict[str, tuple[str, ...]] = {
     "email": ("email",),
@@ -89,7 +90,7 @@ def merge_leads(
 
     ids = {model: move_rows(model, field, other, lead) for model, field in relations()}
     take_values(lead, other, values)
-    keep_dismissals(lead, other)
+    keep_dismissals(organization=organization, keep=keep, merge=merge)
     other.delete()
     lead.save_version()
     if lead.status_id != old["status_id"]:
@@ -109,6 +110,9 @@ def merge_leads(
         "moved": {model._meta.label_lower: moved for model, moved in ids.items() if moved},
     }
     row.save(update_fields=["snapshot"])
+    merges = LeadMerge.objects.of(organization).filter(lead=lead, snapshot__isnull=False)
+    older = merges.order_by("-created_at", "-id").values_list("pk", flat=True)[MAX_UNDOABLE:]
+    merges.filter(pk__in=list(older)).update(snapshot=None)
     return lead
 
 
@@ -171,14 +175,6 @@ def take_values(lead: Lead, other: Lead, values: Collection[str]) -> None:
     lead.custom_values = {name: value for name, value in {**lead.custom_values, **chosen}.items() if value is not None}
     lead.external_reference = lead.external_reference or other.external_reference
     lead.first_source_id = min(lead, other, key=lambda row: (row.created_at, row.pk)).first_source_id
-
-
-def keep_dismissals(lead: Lead, other: Lead) -> None:
-    pairs = PossibleDuplicate.objects.of(lead.organization).filter(is_dismissed=True)
-    for pair in pairs.filter(Q(first=other.pk) | Q(second=other.pk)):
-        third = pair.first_id if pair.second_id == other.pk else pair.second_id
-        if third != lead.pk:
-            dismiss(organization=lead.organization, leads=(lead.pk, third))
 
 
 @atomic_with_retry
@@ -263,7 +259,7 @@ def reason_against_undoing(row: LeadMerge, *, until: datetime | None = None) -> 
     if Erasure.objects.of(row.organization).filter(lead_id=row.lead_id, finished_at=None).exists():
         return "The lead is being erased."
     if row.snapshot is None or row.created_at < now() - timedelta(days=UNDO_DAYS):
-        return f"Merged leads can be separated for {UNDO_DAYS} days, and these were merged longer ago."
+        return f"The last {MAX_UNDOABLE} merges of a lead can be undone, for {UNDO_DAYS} days. This one is older."
     organization, ids = row.organization, moved_ids(row)
     if LeadMerge.objects.of(organization).filter(lead=row.lead_id, created_at__gt=row.created_at).exists():
         return "Another lead has been merged into this one since. Undo that first."

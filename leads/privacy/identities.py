@@ -31,9 +31,9 @@ def identity_of(lead: Lead) -> Identity:
 def states_of(lead: Lead) -> Iterator[Mapping[str, Any]]:
     """Yield the values of `FIELDS` at each time, from now backwards: of the lead, and of each lead merged into it."""
     # The changes of all of them belong to the lead now; each is one of the person whose values it has led to.
-    merges = LeadMerge.objects.of(lead.organization).filter(lead=lead).values_list("email", "snapshot")
+    merges = LeadMerge.objects.of(lead.organization).filter(lead=lead).values_list("email", "snapshot__merged")
     people: list[dict[str, Any]] = [{name: getattr(lead, name) for name in FIELDS}]
-    people += [dict(snapshot["merged"]) if snapshot else {"email": email} for email, snapshot in merges]
+    people += [dict(merged) if merged else {"email": email} for email, merged in merges]
     yield from people
     yield from ({"email": email} for email, _ in merges)
     for fields in lead.changes.values_list("fields", flat=True)[:MAX_CHANGES]:

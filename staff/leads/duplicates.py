@@ -22,7 +22,7 @@ from foundation.api.exceptions import Conflict, DomainError
 from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import isoformat_z
 from leads.duplicates import describe_reasons, dismiss, find_similar
-from leads.merging import CHOICES, UNDO_DAYS, merge_leads, reason_against_undoing, undo_merge, when
+from leads.merging import CHOICES, MAX_UNDOABLE, UNDO_DAYS, merge_leads, reason_against_undoing, undo_merge, when
 from leads.models import Lead, PossibleDuplicate
 from leads.topics import MERGED
 from organizations.permissions import Area
@@ -87,7 +87,7 @@ def duplicates_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> 
     matches = find_similar(lead)
     similar = rows.in_bulk([match.lead_id for match in matches])
     others = page.get_search_results(request, rows, text)[0][:20] if text else []
-    merges = list(lead.merges.order_by("-created_at"))
+    merges = list(lead.merges.order_by("-created_at")[:MAX_UNDOABLE])
     context = page_context(page, request, lead, "Duplicates") | {
         "similar": [
             (similar[match.lead_id], describe_reasons(match.reasons), compare_url(lead.pk, match.lead_id))
@@ -120,11 +120,13 @@ def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:
 def duplicates_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card | None:
     if not page.has_write_permission(request, lead):
         return None
-    url, count, merged = reverse("admin:leads_lead_duplicates", args=[lead.pk]), len(find_similar(lead)), lead.merges
+    url, count = reverse("admin:leads_lead_duplicates", args=[lead.pk]), len(find_similar(lead))
     text = f"{count} possible duplicate{'' if count == 1 else 's'}" if count else "Merge with another lead"
     facts = [Fact("Same person", text, url)]
-    if names := [str(merge) for merge in merged.all()]:
-        facts.append(Fact("Merged leads", ", ".join(names), url))
+    merges = lead.merges.defer("snapshot").order_by("-created_at")[: MAX_UNDOABLE + 1]
+    if names := [str(merge) for merge in merges]:
+        more = " and more" if len(names) > MAX_UNDOABLE else ""
+        facts.append(Fact("Merged leads", ", ".join(names[:MAX_UNDOABLE]) + more, url))
     return Card("Duplicates", facts)
 
 
@@ -235,6 +237,11 @@ class PossibleDuplicateAdmin(TenantAdmin):
         for pair in changelist.result_list:
             pair.is_writable = pair.pk in writable
         return changelist
+
+    def log_change(self, request: HttpRequest, obj: PossibleDuplicate, message: Any) -> None:
+        """Log it at both leads: an entry of the pair would keep their names when they are merged and erased."""
+        for lead in (obj.first, obj.second):
+            self.lead_page.log_change(request, lead, "Not a duplicate.")
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         pair = self.get_object(request, unquote(object_id))

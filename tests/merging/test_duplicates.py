@@ -7,13 +7,14 @@ from uuid import UUID
 
 import pytest
 import time_machine
+from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
 from foundation.db.timestamps import now
-from leads.duplicates import BATCH, describe_reasons, find_similar, search_batch
+from leads.duplicates import BATCH, describe_reasons, dismiss, find_similar, search_batch
 from leads.models import Lead, LeadMerge, PossibleDuplicate
 from leads.tasks import search_duplicates
 from organizations.models import MemberRole, Organization
@@ -154,6 +155,37 @@ def test_pairs_that_are_no_duplicates_are_remembered_also_when_a_lead_is_merged(
     merge(organization, ids[2], ids[1])
     assert find_similar(Lead.objects.of(organization).get(pk=ids[0])) == []
     assert pairs(organization) == set()
+
+
+def test_a_lead_with_many_such_pairs_is_merged_in_the_same_statements(
+    api: ApiClient, organization: Organization
+) -> None:
+    """Events of all organizations wait for the transaction."""
+    keep, *others, extra = (make_lead(api, f"{number}@example.com") for number in range(6))
+    counts = []
+    for merged, dismissed in ((others[0], [extra]), (others[1], others[2:])):
+        for other in dismissed:
+            dismiss(organization=organization, leads=(merged, other))
+        with CaptureQueriesContext(connection) as queries:
+            merge(organization, keep, merged)
+        counts.append(len(queries))
+
+    assert counts[0] == counts[1]
+    assert PossibleDuplicate.objects.of(organization).filter(is_dismissed=True).count() == 3
+
+
+def test_what_is_no_duplicate_is_in_the_history_of_both_leads_alone(
+    api: ApiClient, owner: Client, organization: Organization
+) -> None:
+    """An entry of the pair would keep both names after an erasure."""
+    ids = [make_lead(api, email) for email in ("ada@example.com", "ada+x@example.com")]
+    search()
+    pair = PossibleDuplicate.objects.of(organization).get()
+    selection = {"action": "dismiss_selected", "_selected_action": str(pair.pk), "confirmed": "1"}
+
+    owner.post(admin_url(PossibleDuplicate, "changelist"), selection)
+
+    assert set(LogEntry.objects.values_list("object_id", flat=True)) == set(map(str, ids))
 
 
 def form_of(client: Client, url: str) -> dict[str, Any]:

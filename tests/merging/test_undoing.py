@@ -124,6 +124,22 @@ def test_after_a_change_it_is_refused_and_says_what_has_changed_and_by_whom(
     assert str(refused.value).startswith(reason)
 
 
+def test_only_the_last_merges_of_a_lead_can_be_undone(
+    api: ApiClient, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each keeps the values of both leads, which pages and erasing read."""
+    monkeypatch.setattr("leads.merging.MAX_UNDOABLE", 2)
+    keep, *others = (make_lead(api, f"ada{number}@example.com") for number in range(4))
+    for other in others:
+        merge(organization, keep, other)
+
+    undo(organization, others[2])
+    with pytest.raises(Conflict, match="can be undone"):
+        undo(organization, others[0])
+
+    assert LeadMerge.objects.of(organization).filter(snapshot__isnull=True).count() == 1
+
+
 def test_after_30_days_the_stored_values_are_deleted(api: ApiClient, organization: Organization) -> None:
     keep, other = make_lead(api, "ada@example.com"), make_lead(api, "ada@work.example")
     merge(organization, keep, other)
