@@ -3,7 +3,7 @@
 import uuid
 
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import PROTECT, ForeignObjectRel, ProtectedError
 
 from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.compiled import CompiledQuery, Param
@@ -106,12 +106,23 @@ def delete_status(*, organization: Organization, actor: Actor, status: Status) -
     if stored is None:
         return  # someone else has just deleted it
     ensure_required_defaults(stored, None)
+    problem = f"{status.name} is used by a lead, an appointment or their history. Rename it instead of deleting it."
+    # Asked first, because `delete` would load all rows that use it.
+    if any(is_used(stored, relation) for relation in Status._meta.get_fields(include_hidden=True)):
+        raise Conflict(problem)
     event_occurred.send(None, topic="status.deleted", subject=status, actor=actor)
     try:
         status.delete()
     except ProtectedError:
-        problem = "is used by a lead, an appointment or their history. Rename it instead of deleting it."
-        raise Conflict(f"{status.name} {problem}") from None
+        raise Conflict(problem) from None
+
+
+def is_used(status: Status, relation: object) -> bool:
+    """Return whether a row that protects the status refers to it by this relation."""
+    if not isinstance(relation, ForeignObjectRel) or relation.on_delete is not PROTECT:
+        return False
+    rows = relation.related_model.objects.of(status.organization)
+    return bool(rows.filter(**{relation.field.name: status.pk}).exists())
 
 
 def ensure_required_defaults(before: Status, after: Status | None) -> None:

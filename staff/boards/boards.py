@@ -90,16 +90,18 @@ class BoardLayout(Layout):
             ),
             card_ids=ArraySubquery(of_status.values("pk")[: cards.PAGE_SIZE + 1]),
         )
+        shown = [row for row in statuses if row.row_count or (row.is_active and row.is_on_board(self.board))]
+        count = len(shown) + 1
         columns = [
-            Column(status, status.row_count, status.card_ids, self.list_url(cl, status), request.GET)
-            for status in sorted(statuses, key=board_order)
-            if status.row_count or (status.is_active and status.is_on_board(self.board))
+            Column(row, row.row_count, row.card_ids, self.list_url(cl, row), request.GET, column_count=count)
+            for row in sorted(shown, key=board_order)
         ]
         if page.opts.get_field(self.status_field).null:
             ids = list(rows.filter(**{self.status_field: None}).values_list("pk", flat=True)[: cards.MAX_COUNT + 1])
             if ids:
                 first = ids[: cards.PAGE_SIZE + 1]
-                columns.insert(0, Column(None, len(ids), first, self.list_url(cl, None), request.GET))
+                url = self.list_url(cl, None)
+                columns.insert(0, Column(None, len(ids), first, url, request.GET, column_count=count))
         self.fill(page, request, columns)
         return columns
 
@@ -124,7 +126,7 @@ class BoardLayout(Layout):
 
     def fill(self, page: AnyPage, request: HttpRequest, columns: list[Column]) -> None:
         """Read the rows of the columns' first cards, and since when each is in its column."""
-        ids = [id for column in columns for id in column.ids[: cards.PAGE_SIZE]]
+        ids = [id for column in columns for id in column.ids[: column.page_size]]
         changes: Any = page.model._meta.get_field(self.history)
         history = changes.related_model.objects.of(OuterRef("organization")).filter(
             **{changes.field.name: OuterRef("pk")}
@@ -136,7 +138,7 @@ class BoardLayout(Layout):
         movable = set(own.values_list("pk", flat=True)) if page.has_write_permission(request) else set()
         for column in columns:
             # A row that has been moved since the ids were read is missing; it is shown the next time.
-            present = [by_id[id] for id in column.ids[: cards.PAGE_SIZE] if id in by_id]
+            present = [by_id[id] for id in column.ids[: column.page_size] if id in by_id]
             column.cards = [
                 Card(
                     row=self.card_title(row),

@@ -12,6 +12,7 @@ from foundation.db.timestamps import now
 from statuses.models import Status, StatusRole, readable_colors
 
 PAGE_SIZE = 25  # of a column at once
+MAX_CARDS = 1_000  # of a board at once: with more than 40 columns, each begins with fewer, but with five
 MAX_COUNT = 1_000  # beyond it, a count is "1,000+", and cards are not loaded
 ROLE_ORDER = {role.value: number for number, role in enumerate(StatusRole)}
 
@@ -45,6 +46,7 @@ class Column:
     list_url: str
     parameters: QueryDict  # of the board's address
     offset: int = 0
+    column_count: int = 1  # of the board
 
     def __post_init__(self) -> None:
         self.cards: list[Card] = []
@@ -53,12 +55,13 @@ class Column:
         self.name = self.status.name if self.status else "No outcome"
         self.is_target = self.status is not None and self.status.is_active  # of moves
         self.count = f"{MAX_COUNT:,}+" if self.row_count > MAX_COUNT else f"{self.row_count:,}"
-        self.has_more = len(self.ids) > PAGE_SIZE
+        self.page_size = min(PAGE_SIZE, max(5, MAX_CARDS // self.column_count))
+        self.has_more = len(self.ids) > self.page_size
 
     @property
     def more_url(self) -> str:
         """The address of the next cards, or an empty text if only the list has them."""
-        parameters, offset = self.parameters.copy(), self.offset + PAGE_SIZE
+        parameters, offset = self.parameters.copy(), self.offset + self.page_size
         parameters["layout"], parameters["column"], parameters["offset"] = "board", self.key, str(offset)
         return f"?{parameters.urlencode()}" if offset < MAX_COUNT else ""
 

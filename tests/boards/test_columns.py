@@ -126,6 +126,19 @@ def test_more_cards_come_in_pages_and_the_form_leads_to_the_list(
     assert manager.get(f"{admin_url(Lead, 'changelist')}{column.list_url}").context["cl"].result_count == 5
 
 
+def test_a_board_of_many_columns_begins_with_few_cards_in_each(
+    manager: Client, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("staff.boards.cards.MAX_CARDS", 20)
+    for number in range(7):
+        api.submit(email=f"lead{number}@example.com", first_name=f"Lead {number}")
+
+    column = next(column for column in open_board(manager, Lead).context["board"] if column.cards)
+    more = manager.get(f"{admin_url(Lead, 'changelist')}{column.more_url}").context["column"]
+
+    assert [len(column.cards), len(more.cards), more.has_more] == [5, 2, False]
+
+
 @pytest.mark.parametrize("query", ["column=x&offset=-1", "column=&offset=1000", "column=&offset=²"])
 def test_cards_that_a_board_has_not_are_refused(manager: Client, query: str):
     assert manager.get(f"{admin_url(Lead, 'changelist')}?layout=board&{query}").status_code == 400
