@@ -46,9 +46,12 @@ MENU = {
     ],
 }
 
+# What Unfold's templates ask of each group and item. A missing key costs Django's templates much more than a false one.
+UNUSED: dict[str, object] = {"badge": None, "collapsible": False, "link_callback": None}
+
 
 def menu(request: HttpRequest) -> list[dict[str, object]]:
-    groups: list[dict[str, object]] = [{"items": [menu_item("Home", "home", "index")]}]
+    groups = [menu_group("", [menu_item("Home", "home", "index")])]
     for title, entries in MENU.items():
         items = [
             menu_item(name, icon, f"{model.replace('.', '_')}_changelist")
@@ -58,11 +61,10 @@ def menu(request: HttpRequest) -> list[dict[str, object]]:
         if items and title == "Pipeline":
             items.append(menu_item("Reports", "functions", "reports"))
         if items:
-            groups.append({"title": title, "separator": True, "items": items})
+            groups.append(menu_group(title, items))
     if is_operator(request):
-        items = [menu_item("What grows", "dataset", "growth")]
-        groups.append({"title": "Installation", "separator": True, "items": items})
-    return [*groups, {"title": "Your account", "separator": True, "items": account_items(request)}]
+        groups.append(menu_group("Installation", [menu_item("What grows", "dataset", "growth")]))
+    return [*groups, menu_group("Your account", account_items(request))]
 
 
 def account_items(request: HttpRequest) -> list[dict[str, object]]:
@@ -81,8 +83,12 @@ def account_items(request: HttpRequest) -> list[dict[str, object]]:
     return items
 
 
+def menu_group(title: str, items: list[dict[str, object]]) -> dict[str, object]:
+    return {"title": title, "separator": bool(title), "items": items} | UNUSED
+
+
 def menu_item(title: str, icon: str, view: str, *args: str) -> dict[str, object]:
-    return {"title": title, "icon": icon, "link": reverse(f"admin:{view}", args=args)}
+    return {"title": title, "icon": icon, "link": reverse(f"admin:{view}", args=args)} | UNUSED
 
 
 def subheader(request: HttpRequest) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.contrib.admin import ModelAdmin
+from django.contrib.admin import AdminSite, ModelAdmin
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
@@ -12,6 +12,7 @@ from django.db.models import ForeignKey, Model
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
+from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
 
 from accounts.new_password import OwnPasswordChangeView
@@ -77,6 +78,12 @@ class PipelineAdminSite(UnfoldAdminSite):
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
         return LabeledAutocomplete.as_view(admin_site=self)(request)
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
+        """Return Django's list of applications, made when a template shows it: the menu is there in its place."""
+        if app_label is None:
+            return SimpleLazyObject(lambda: AdminSite.get_app_list(self, request))
+        return super().get_app_list(request, app_label)
 
     def get_urls(self) -> list[URLPattern]:
         # They import pages of models, which register with this site.
