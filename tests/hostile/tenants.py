@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from django.apps import apps
@@ -89,8 +90,8 @@ def organizations_in(table: str) -> list[str]:
         return [id for (id,) in cursor.fetchall()]
 
 
-def cross_tenant_references() -> list[str]:
-    """Return the foreign keys (`Model.field`) by which any row refers to a row of another organization."""
+@cache
+def cross_tenant_references_statement() -> str:
     selects = [
         sql.SQL(CROSS_TENANT_REFERENCES).format(
             name=sql.Literal(f"{model.__name__}.{field.name}"),
@@ -103,8 +104,13 @@ def cross_tenant_references() -> list[str]:
         for field in model._meta.concrete_fields
         if field.is_relation and field.related_model in TENANT_MODELS
     ]
+    return sql.SQL(" UNION ALL ").join(selects).as_string(None)
+
+
+def cross_tenant_references() -> list[str]:
+    """Return the foreign keys (`Model.field`) by which any row refers to a row of another organization."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL(" UNION ALL ").join(selects))
+        cursor.execute(cross_tenant_references_statement())
         return [name for (name,) in cursor.fetchall()]
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from organizations.models import Membership, Organization
 from pipeline_backend.web.middleware import API_PATH
-from pipeline_backend.web.openapi_views import rendered_schema
 from tests.client import SCHEDULE_TIME, ApiClient
+from tests.document import document
 from tests.factories import make_api, make_member, snapshot_of
 from tests.hostile.routes import API_ROUTES, Route
 from tests.hostile.tenants import TenantData, cross_tenant_references, rolled_back
@@ -81,7 +81,7 @@ def fill_path(path: str, ids: dict[str, str]) -> str:
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield path, method and OpenAPI operation of the whole document."""
-    for path, item in json.loads(rendered_schema())["paths"].items():
+    for path, item in document()["paths"].items():
         yield from ((path, method, item[method]) for method in METHODS if method in item)
 
 
@@ -102,7 +102,7 @@ def resolve(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema, or the component that it refers to."""
     (schema,) = schema.get("allOf", [schema])  # a reference with a description
     name = schema.get("$ref", "").rpartition("/")[2]
-    return dict(json.loads(rendered_schema())["components"]["schemas"][name]) if name else schema
+    return dict(document()["components"]["schemas"][name]) if name else schema
 
 
 def body_fields(operation: dict[str, Any]) -> dict[str, Any]:
