@@ -44,39 +44,35 @@ def validator_of(content: Schema) -> Draft202012Validator:
 
 
 @cache
-def response_validators() -> list[tuple[re.Pattern[str], dict[str, dict[str, Draft202012Validator | None]]]]:
-    """Return a pattern for each path, and the validators of its responses by method and code."""
-    return [
-        (
-            re.compile(re.sub(r"\{\w+\}", "[^/]+", path)),
-            {
-                method.upper(): {
-                    code: validator_of(response["content"]) if "content" in response else None
-                    for code, response in operation["responses"].items()
-                }
-                for method, operation in item.items()
-            },
-        )
-        # The paths without parameters first: they match those with one, too.
-        for path, item in sorted(document()["paths"].items(), key=lambda item: "{" in item[0])
-    ]
+def path_patterns() -> list[tuple[re.Pattern[str], str]]:
+    """Return a pattern for each path. The paths without parameters come first: they match those with one, too."""
+    paths = sorted(document()["paths"], key=lambda path: "{" in path)
+    return [(re.compile(re.sub(r"\{\w+\}", "[^/]+", path)), path) for path in paths]
+
+
+# Each validator is made when it is needed: a process needs few of the four hundred.
+@cache
+def response_validator(path: str, method: str, code: str) -> Draft202012Validator | None:
+    response = document()["paths"][path][method]["responses"].get(code, {})
+    return validator_of(response["content"]) if "content" in response else None
 
 
 @cache
-def event_validators() -> dict[str, Draft202012Validator]:
-    """Return a validator for the bodies of each topic."""
-    return {name: validator_of(item["post"]["requestBody"]["content"]) for name, item in document()["webhooks"].items()}
+def event_validator(topic: str) -> Draft202012Validator:
+    """Return the validator for the bodies of a topic."""
+    return validator_of(document()["webhooks"][topic]["post"]["requestBody"]["content"])
 
 
 def response_errors(method: str, path: str, status_code: int, body: bytes) -> list[str]:
     """Return where a response differs from the document; nothing for a path or method that it doesn't have."""
-    matching = (methods for pattern, methods in response_validators() if pattern.fullmatch(path))
-    responses = next(matching, {}).get(method, {})
-    if not responses:
+    template = next((template for pattern, template in path_patterns() if pattern.fullmatch(path)), None)
+    operation = document()["paths"].get(template, {}).get(method.lower(), {})
+    if not operation:
         return []
-    validator = responses.get(str(status_code))
-    if status_code == 204 and str(status_code) in responses:
+    code = str(status_code)
+    if status_code == 204 and code in operation["responses"]:
         return ["a body"] if body else []
+    validator = response_validator(template, method.lower(), code)
     if validator is None:
         return [] if status_code in UNDOCUMENTED_CODES else [f"{status_code} is not documented"]
     return [
@@ -90,5 +86,5 @@ def event_errors(bodies: Iterable[Schema]) -> list[str]:
     return [
         f"{body['type']}, {'/'.join(map(str, error.instance_path))}: {error.message}"
         for body in bodies
-        for error in event_validators()[body["type"]].iter_errors(body)
+        for error in event_validator(body["type"]).iter_errors(body)
     ]
