@@ -20,7 +20,7 @@ from foundation.api.exceptions import Conflict
 from foundation.api.rate_limits import is_attempt_allowed
 from foundation.db.timestamps import now
 from organizations.isolation import bypass_rls
-from organizations.models import Organization, RecoveryCode, SecurityEventKind, TotpDevice, User
+from organizations.models import RecoveryCode, SecurityEventKind, TotpDevice, User
 from organizations.security_log import record_security_event
 
 RECOVERY_CODES = 10
@@ -42,7 +42,7 @@ def is_code_check_allowed(request: HttpRequest, user: User) -> bool:
 
 
 def is_required(user: User) -> bool:
-    return Organization.objects.filter(pk__in=user.roles, requires_two_factor=True).exists()
+    return any(member.requires_two_factor for member in user.active_memberships)
 
 
 @contextmanager

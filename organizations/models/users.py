@@ -1,6 +1,6 @@
 """Users, and finding them by their e-mail address."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -16,6 +16,16 @@ from foundation.api.emails import parse_email, spellings
 from foundation.db.timestamps import MillisecondDateTimeField, isoformat_z, now
 from organizations.defaults import new_user_id
 from organizations.isolation import bypass_rls
+
+
+class ActiveMembership(NamedTuple):
+    """What every page of the admin asks about a membership: the role, and the organization's name and settings."""
+
+    organization_id: UUID
+    role: str
+    name: str
+    is_test: bool
+    requires_two_factor: bool
 
 
 class EmailQuerySet(models.QuerySet[Any]):
@@ -94,11 +104,22 @@ class User(AbstractBaseUser, PermissionsMixin):
         return f"{self.first_name} {self.last_name}".strip() or self.email
 
     @cached_property
-    def roles(self) -> dict[UUID, str]:
+    def active_memberships(self) -> list[ActiveMembership]:
         members = self.memberships.filter(is_active=True, organization__is_active=True).order_by()
         # A request's scope is derived from these rows, so they can't be read within it.
         with bypass_rls():
-            return dict(members.values_list("organization_id", "role"))
+            rows = members.values_list(
+                "organization_id",
+                "role",
+                "organization__name",
+                "organization__is_test",
+                "organization__requires_two_factor",
+            )
+            return [ActiveMembership(*row) for row in rows]
+
+    @cached_property
+    def roles(self) -> dict[UUID, str]:
+        return {member.organization_id: member.role for member in self.active_memberships}
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Return the hash that ends sessions when the password changes, or two-factor sign-in is switched on or off."""
