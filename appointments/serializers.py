@@ -165,6 +165,15 @@ class NoteDetailSerializer(NoteItemSerializer):
     appointment = sql.NestedObject(AppointmentDetailSerializer, help_text="The appointment that it is about.")
 
 
+class DeletedAppointmentSerializer(sql.SQLSerializer):
+    """An appointment that is gone."""
+
+    model = models.Appointment
+
+    id = sql.UUIDField(help_text="The appointment's id.")
+    lead_id = sql.UUIDField(help_text="The id of the lead that it was with.")
+
+
 class BookedSerializer(sql.SQLSerializer):
     """The result of a booking."""
 

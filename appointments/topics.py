@@ -31,6 +31,11 @@ UPDATED = appointment_topic(
     is_change=True,
     also_previous=("lead",),  # which two leads that are merged, or separated again, change
 )
+DELETED = Topic(
+    "appointment.deleted",
+    serializers.DeletedAppointmentSerializer,
+    "An import that had added the appointment was undone. Earlier events about it and its notes have become this, too.",
+)
 NOTE_CREATED = Topic(
     "note.created",
     serializers.NoteDetailSerializer,

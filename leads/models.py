@@ -13,7 +13,13 @@ from django.db.models.functions import Coalesce, Lower, Now
 from foundation.api.emails import spellings
 from foundation.db.names import fold_name
 from foundation.db.timestamps import MillisecondDateTimeField, now
-from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn  # noqa: F401  # so that Django knows them
+from leads.imports.models import (  # noqa: F401  # so that Django knows them
+    Import,
+    ImportColumn,
+    ImportRow,
+    ImportTurn,
+    ImportUndo,
+)
 from leads.privacy.models import Erasure, LeadRetention  # noqa: F401  # so that Django knows them
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager

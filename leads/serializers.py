@@ -122,6 +122,10 @@ class ErasedLeadSerializer(sql.SQLSerializer):
     id = sql.UUIDField(help_text="The lead's id.")
 
 
+class DeletedLeadSerializer(ErasedLeadSerializer):
+    """A lead that is gone."""
+
+
 class PreviousIds(sql.Field):
     """The ids of the leads that were merged into the lead."""
 

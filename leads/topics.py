@@ -26,6 +26,11 @@ ERASED = Topic(
     serializers.ErasedLeadSerializer,
     "All personal data of a lead was erased; erase your copies. Earlier events about it have become this, too.",
 )
+DELETED = Topic(
+    "lead.deleted",
+    serializers.DeletedLeadSerializer,
+    "An import that had added the lead was undone. Earlier events about the lead have become this, too.",
+)
 MERGED = Topic(
     "lead.merged",
     serializers.LeadDetailSerializer,

@@ -1,8 +1,11 @@
 """Rows with a version (`updated_at`) that know which of their columns have changed, and histories of their changes."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self
+from uuid import UUID
 
 from django.db import models
 
@@ -11,6 +14,40 @@ from foundation.api.sql_serializers import SQLSerializer
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel
+
+
+class StoredChanges:
+    """What `recording_changes` has seen: by row and column, the values before and after, and the events' subjects."""
+
+    def __init__(self) -> None:
+        self.subjects: dict[str, set[UUID]] = {}  # by topic
+        self.by_row: dict[tuple[type[VersionedModel], UUID], dict[str, tuple[Any, Any]]] = {}
+
+    def add(self, row: "VersionedModel", columns: Collection[str]) -> None:
+        known = self.by_row.setdefault((type(row), row.pk), {})
+        for name in columns:
+            first = known[name][0] if name in known else row.stored_values[name]
+            known[name] = first, getattr(row, name)
+
+
+_recording: ContextVar[StoredChanges | None] = ContextVar("recording", default=None)
+
+
+def add_subjects(topic: str, ids: Iterable[UUID]) -> None:
+    """Let the recording, if there is one, know of an event of the topic about these rows."""
+    if (changes := _recording.get()) is not None:
+        changes.subjects.setdefault(topic, set()).update(ids)
+
+
+@contextmanager
+def recording_changes() -> Iterator[StoredChanges]:
+    """Record the changes of versioned rows, and the events, that the block stores, so that they can be undone."""
+    changes = StoredChanges()
+    token = _recording.set(changes)
+    try:
+        yield changes
+    finally:
+        _recording.reset(token)
 
 
 class VersionedModel(TenantModel):
@@ -44,8 +81,11 @@ class VersionedModel(TenantModel):
         self.save_columns()
 
     def save_columns(self) -> None:
+        changed = [name for name in self.stored_values if self.is_changed(name)]
+        if (changes := _recording.get()) is not None:
+            changes.add(self, changed)
         # Django sends no statement if there are none.
-        self.save(update_fields=[name for name in self.stored_values if self.is_changed(name)])
+        self.save(update_fields=changed)
         self.stored_values = {name: getattr(self, name) for name in self.stored_values}
 
 

@@ -18,9 +18,9 @@ class PipelineBackendConfig(AppConfig):
     def ready(self) -> None:
         """Import the modules that register something, start tracing, and collect garbage from now on."""
         # Imported here because all need the app registry to be ready.
-        from appointments import imports  # noqa: F401, PLC0415
+        from appointments import imports, undoing  # noqa: F401, PLC0415
         from foundation.api import openapi  # noqa: F401, PLC0415
-        from leads.imports import leads  # noqa: F401, PLC0415
+        from leads.imports import leads, undoing_leads  # noqa: F401, PLC0415
         from pipeline_backend import celery, migration_checks, observability  # noqa: F401, PLC0415
 
         warn_of_former_settings()

@@ -31,9 +31,11 @@ from leads.imports.choices import MAX_SHOWN_NAME, choose_values, unknown_values
 from leads.imports.files import MAX_ROWS
 from leads.imports.importers import IMPORTERS
 from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
+from leads.imports.undoing import start_undo
 from leads.imports.values import Reading
 from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
+from staff.import_undo import kept_rows, undo_question, undo_summary
 from staff.toolkit.actions import AnyPage, page_context, row_url
 from staff.toolkit.export import Cell, download, write_csv
 from staff.toolkit.fields import SelectField
@@ -60,6 +62,7 @@ STATE_COLORS = {
     ImportState.DONE.label: "success",
     ImportState.FAILED.label: "danger",
     ImportState.CANCELED.label: "warning",
+    ImportState.UNDONE.label: "warning",
 }
 
 
@@ -207,6 +210,9 @@ class ImportAdmin(TenantAdmin):
         elif step == "discard":
             services.discard_rows(file_import=row)
             self.log_change(request, row, "Kept rows deleted.")
+        elif step == "undo":
+            start_undo(file_import=row, actor=staff_actor(current_user(request)))
+            self.log_change(request, row, "Undo started.")
         else:
             messages.warning(request, "Nothing was done: choose one of the buttons.")
 
@@ -231,7 +237,14 @@ class ImportAdmin(TenantAdmin):
             return context | {"columns": self.column_choices(request, row), "reading": form}
         if row.state == ImportState.CHECKED:
             context["unknown_columns"], context["has_more_unknown"] = unknown_values(row)
-        return context if row.is_working else context | self.report(request, row)
+        if row.is_working:
+            return context
+        if row.can_be_undone and "undo" in request.GET:
+            context["question"] = undo_question(row)
+        if row.state == ImportState.UNDONE:
+            context["undone"] = undo_summary(row)
+            context["kept_page"], context["kept"] = kept_rows(row, request.GET.get("kept"))
+        return context | self.report(request, row)
 
     def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
         # Each of up to 200 columns has all of them.
@@ -276,7 +289,7 @@ class ImportAdmin(TenantAdmin):
 
     def progress_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         row = self.get_import(request, object_id)
-        return JsonResponse({"state": row.state, "done": row.done, "total": row.total, "text": progress_text(row)})
+        return JsonResponse({"state": row.state, "done": row.done, "total": row.to_do, "text": progress_text(row)})
 
     def refused_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Return the rows to correct, with the reasons, in the format of the upload.
@@ -364,5 +377,5 @@ def progress_text(row: Import) -> str:
         return "Interrupted by an unexpected error, which was logged. Retried every 30 seconds"
     if row.state == ImportState.READING:
         return f"{number_format(row.total, force_grouping=True)} rows read"
-    done, total = (number_format(number, force_grouping=True) for number in (row.done, row.total))
-    return f"{done} of {total} rows"
+    done, total = (number_format(number, force_grouping=True) for number in (row.done, row.to_do))
+    return f"{done} of {total} {'changes' if row.state == ImportState.UNDOING else 'rows'}"

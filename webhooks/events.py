@@ -19,7 +19,7 @@ from organizations.actors import Actor, actor_columns
 from organizations.events import event_occurred, last_event_requested
 from organizations.isolation import TenantModel
 from organizations.models import Organization
-from organizations.versions import VersionedModel
+from organizations.versions import VersionedModel, add_subjects
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.topics import AttributionSerializer, Topic, topics
 
@@ -154,6 +154,7 @@ def insert_events(
     details: Mapping[str, object] | None = None,
 ) -> None:
     """Insert the event for each subject of the query, with its deliveries."""
+    add_subjects(topic.name, [values["id"]] if "id" in values else values["ids"])  # type: ignore[arg-type, list-item]
     event, data = build_event(topic, organization, actor), query.statement
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
     # It also makes the id, with which the body begins.

@@ -74,10 +74,15 @@ def change_note(
 @atomic_with_retry
 def delete_note(*, organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID) -> None:
     """Delete a note; raises as `find_own_note` does. Locks the appointment."""
-    appointment, note = find_own(organization, actor, appointment_id, note_id)
-    appointment.save_version()
+    _, note = find_own(organization, actor, appointment_id, note_id)
+    remove_note(note, actor)
+
+
+def remove_note(note: Note, actor: Actor) -> None:
+    """Delete a note of a locked appointment, and record the event."""
+    note.appointment.save_version()
     record_event(NOTE_DELETED, note, actor=actor)
-    DeletedNote.objects.create(id=note.pk, organization=organization, appointment=appointment)
+    DeletedNote.objects.create(id=note.pk, organization=note.organization, appointment=note.appointment)
     note.delete()
 
 

@@ -1,9 +1,11 @@
 """An import with its file's rows."""
 
+import json
 from datetime import timedelta
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
@@ -28,12 +30,17 @@ class ImportState(models.TextChoices):
     DONE = "DONE", "Done"
     CANCELED = "CANCELED", "Canceled"
     FAILED = "FAILED", "File refused"
+    UNDOING = "UNDOING", "Undoing"
+    UNDONE = "UNDONE", "Undone"
 
 
-WORKING = [ImportState.READING, ImportState.CHECKING, ImportState.IMPORTING]
-OPEN = [*WORKING, ImportState.MAPPING, ImportState.CHECKED]
+STEPS_TO_IMPORT = [ImportState.READING, ImportState.CHECKING, ImportState.IMPORTING]
+WORKING = [*STEPS_TO_IMPORT, ImportState.UNDOING]
+OPEN = [*STEPS_TO_IMPORT, ImportState.MAPPING, ImportState.CHECKED]
+UNDOABLE_STATES = [ImportState.DONE, ImportState.CANCELED]
 # How long the refused rows of a finished import are kept, and an import whose next step no one starts.
 KEEP_ROWS = timedelta(days=7)
+UNDO_FOR = timedelta(hours=24)  # after its end
 
 
 class Verdict(models.TextChoices):
@@ -87,6 +94,12 @@ class Import(TenantModel, ActorFields):
     size = models.PositiveIntegerField(null=True, editable=False)
     # When the rows are deleted; null until the import ends, and in older imports.
     rows_until = MillisecondDateTimeField(null=True, editable=False)
+    # Until when it can be undone, null if it changed nothing. Once it is undone, until when its page lists what stays.
+    undo_until = MillisecondDateTimeField(null=True, editable=False)
+    # The characters that `ImportUndo` stores of it.
+    undo_size = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    # How many changes were undone, by what became of them, of how many in all; and who undid the import.
+    undone = models.JSONField(default=dict, db_default={}, editable=False)
     # The terms of the header and the file name (`leads.imports.terms`): erasing a lead finds them by these.
     terms = ArrayField(models.IntegerField(), null=True, editable=False)
 
@@ -94,7 +107,10 @@ class Import(TenantModel, ActorFields):
         ordering = ["-created_at", "-id"]
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="import_newest"),
-            models.Index(fields=["organization", "updated_at"], condition=Q(state__in=WORKING), name="import_working"),
+            models.Index(
+                fields=["organization", "updated_at"], condition=Q(state__in=STEPS_TO_IMPORT), name="import_working"
+            ),
+            models.Index(fields=["organization"], condition=Q(state=ImportState.UNDOING), name="import_undoing"),
             # For the quota, and for the task that deletes rows.
             models.Index(
                 fields=["organization", "rows_until"], condition=Q(size__gt=0) | Q(size=None), name="import_stored"
@@ -116,13 +132,23 @@ class Import(TenantModel, ActorFields):
     @property
     def shows_rows(self) -> bool:
         """Whether people may see the rows: while the import is open, then the refused ones for `KEEP_ROWS`."""
-        if self.state == ImportState.DONE:
+        if self.state in (ImportState.DONE, ImportState.UNDOING, ImportState.UNDONE):
             return (self.rows_until or self.updated_at + KEEP_ROWS) > now()
         return self.is_open
 
     @property
+    def can_be_undone(self) -> bool:
+        return self.state in UNDOABLE_STATES and self.undo_until is not None and self.undo_until > now()
+
+    @property
     def done(self) -> int:
-        return self.position if self.state == ImportState.READING else sum(self.counts.values())
+        """How much of its step is done, of `to_do`."""
+        is_counted = self.state in (ImportState.READING, ImportState.UNDOING)
+        return self.position if is_counted else sum(self.counts.values())
+
+    @property
+    def to_do(self) -> int:
+        return self.undone["total"] if self.state == ImportState.UNDOING else self.total
 
 
 class ImportRow(TenantModel):
@@ -154,6 +180,41 @@ class ImportRow(TenantModel):
     def size(self) -> int:
         """The characters that the row stores, plus the database's overhead for the row and its cells."""
         return ROW_OVERHEAD + sum(len(cell) + CELL_OVERHEAD for cell in self.cells)
+
+
+class ImportUndo(TenantModel):
+    """What undoing an import needs to know about a row that it created or changed (`leads.imports.undoing`).
+
+    Undoing deletes it, or stores why the row stays.
+    """
+
+    file_import = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="undo_rows", db_index=False)
+    position = models.PositiveIntegerField(editable=False)  # of the import after the batch
+    subject_type = models.CharField(max_length=60, editable=False)  # the label of its model
+    subject_id = models.UUIDField(editable=False)
+    # The subject's `updated_at` after the last change by the import, or by undoing it. Null if it has none.
+    version = MillisecondDateTimeField(null=True, editable=False)
+    # By column, the values before and after the change; null if the import created the subject.
+    columns = models.JSONField(null=True, editable=False, encoder=DjangoJSONEncoder)
+    is_kept = models.BooleanField(default=False, editable=False)
+    reason = models.TextField(blank=True, editable=False)
+
+    class Meta(TenantModel.Meta):
+        ordering = ["-position", "subject_type", "id"]
+        indexes = [
+            models.Index(
+                fields=["file_import", "is_kept", "-position", "subject_type", "id"], name="import_undo_newest"
+            ),
+            # Erasing a lead deletes what is stored about it.
+            models.Index(fields=["subject_id"], name="import_undo_subject"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject_type} {self.subject_id}"
+
+    @property
+    def size(self) -> int:
+        return ROW_OVERHEAD + len(json.dumps(self.columns, cls=DjangoJSONEncoder))
 
 
 class ImportColumn(TenantModel):

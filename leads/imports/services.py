@@ -13,7 +13,17 @@ from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
 from foundation.outbox import send_on_commit
 from leads.imports.importers import IMPORTERS, Plan, guess_mapping, normalize
-from leads.imports.models import KEEP_ROWS, OPEN, WORKING, Import, ImportColumn, ImportState, Verdict
+from leads.imports.models import (
+    KEEP_ROWS,
+    OPEN,
+    UNDO_FOR,
+    UNDOABLE_STATES,
+    WORKING,
+    Import,
+    ImportColumn,
+    ImportState,
+    Verdict,
+)
 from leads.imports.terms import terms_of
 from leads.imports.turns import Overtaken
 from leads.imports.values import Reading
@@ -32,6 +42,8 @@ TOO_MUCH_STORED = (
     "import, delete the refused rows of an earlier one, or split the file, and upload it again."
 )
 KEEP_IMPORTS = timedelta(days=365)
+# Characters that undoing an organization's imports may need. Beyond, the oldest can no longer be undone.
+MAX_UNDO = 200_000_000
 PARTIAL = "PARTIAL"  # rows without some cells, in `Import.reasons`
 MAX_REASONS, OTHER_REASONS = 200, "Other reasons"
 MAX_COLUMNS_REMEMBERED = 2000  # of an organization, for each kind of import
@@ -113,7 +125,7 @@ def cancel_import(*, file_import: Import, reason: str = "") -> None:
 @transaction.atomic
 def discard_rows(*, file_import: Import) -> None:
     """Delete the kept rows; repeating it is safe. Raises Conflict unless the import is done. Locks it."""
-    stored = lock(file_import, ImportState.DONE)
+    stored = lock(file_import, ImportState.DONE, ImportState.UNDONE)
     if stored.shows_rows:
         stored.rows_until = now()
         stored.save()
@@ -178,7 +190,20 @@ def finish(stored: Import, state: ImportState, problem: str = "") -> None:
         stored.rows_until += KEEP_ROWS
     else:
         send_on_commit(TASK)
+    if stored.undo_size:
+        stored.undo_until = now() + UNDO_FOR
+        limit_undo(stored)
     stored.save()
+
+
+def limit_undo(stored: Import) -> None:
+    """Let the organization's oldest imports no longer be undone if all together, with this one, need too much."""
+    ended = Import.objects.of(stored.organization).filter(state__in=UNDOABLE_STATES, undo_until__gt=now())
+    size = stored.undo_size
+    for id, undo_size in list(ended.order_by("-undo_until", "-id").values_list("pk", "undo_size")):
+        size += undo_size
+        if size > MAX_UNDO:
+            ended.filter(pk=id).update(undo_until=now())
 
 
 def remember_columns(stored: Import) -> None:
@@ -219,11 +244,17 @@ def working_imports(organization: Organization) -> QuerySet[Import]:
 
 
 def prune_imports(*, organization: Organization) -> None:
-    """Cancel imports that are idle for a week; delete expired rows, and imports and columns that are a year old."""
+    """Cancel imports that are idle for a week; delete expired rows, and imports and columns that are a year old.
+
+    Also deletes what undoes imports that can no longer be undone.
+    """
     imports = Import.objects.of(organization).exclude(state__in=WORKING).defer("file")
     for idle in imports.filter(state__in=OPEN, updated_at__lt=now() - KEEP_ROWS):
         cancel_import(file_import=idle)
     prune_ended(organization=organization)
+    for expired in imports.filter(undo_size__gt=0, undo_until__lte=now()):
+        delete_in_batches(expired.undo_rows.all())
+        imports.filter(pk=expired.pk, undo_until__lte=now()).update(undo_size=0)
     delete_in_batches(imports.filter(created_at__lt=now() - KEEP_IMPORTS))
     delete_in_batches(ImportColumn.objects.of(organization).filter(updated_at__lt=now() - KEEP_IMPORTS))
 

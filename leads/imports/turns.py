@@ -26,6 +26,7 @@ WITH work AS (
     JOIN organizations_organization AS organization ON organization.id = import.organization_id
     WHERE organization.is_active AND (
         import.state IN ('READING', 'CHECKING', 'IMPORTING')
+        OR import.state = 'UNDOING'
         -- Its rows are to be deleted.
         OR (import.size > 0 AND import.rows_until <= clock_timestamp())
     )

@@ -17,9 +17,11 @@ from leads.imports.reading import READ_TEXT, read_file
 from leads.imports.services import finish, lock_step, prune_ended, store_progress, working_imports
 from leads.imports.terms import terms_of
 from leads.imports.turns import Overtaken, Turn, begin_turn
+from leads.imports.undoing import import_name, store_undo, undo_import
 from leads.privacy.erasing import run_next_erasure
 from leads.privacy.retention import run_retention
-from organizations.actors import Actor
+from organizations.actors import Actor, ActorKind
+from organizations.versions import recording_changes
 
 logger = logging.getLogger(__name__)
 
@@ -135,8 +137,7 @@ def store_check(file_import: Import, plans: Sequence[Plan]) -> None:
 
 
 def import_rows(file_import: Import, turn: Turn) -> None:
-    name = f"{file_import.actor_name} (import)"
-    actor = Actor(file_import.actor_kind, file_import.actor_id, name)  # type: ignore[arg-type]
+    actor = Actor(ActorKind(file_import.actor_kind), file_import.actor_id, import_name(file_import))
     size, alone, refusal = FIRST_SLICE, 0, ""
     while True:
         # A new importer per batch, because its cached statuses and members go stale.
@@ -186,10 +187,11 @@ def import_batch(file_import: Import, importer: Importer, actor: Actor, size: in
     problem = Problem(refusal, "The row contradicts another record or a limit")
     plans = [Plan(row, problems=[problem]) for row in batch] if refusal else importer.plan(batch, lock=True)
     count = 0
-    while count < len(plans) and (count == 0 or monotonic() - started < BATCH_SECONDS):
-        end = max(FIRST_SLICE, 2 * count)
-        importer.apply(plans[count:end], actor)
-        count = end
+    with recording_changes() as changes:
+        while count < len(plans) and (count == 0 or monotonic() - started < BATCH_SECONDS):
+            end = max(FIRST_SLICE, 2 * count)
+            importer.apply(plans[count:end], actor)
+            count = end
     plans = plans[:count]
     kept = {plan: plan.problem for plan in plans if plan.problem}
     done = [plan.row for plan in plans if not plan.problem]
@@ -197,6 +199,7 @@ def import_batch(file_import: Import, importer: Importer, actor: Actor, size: in
     stored.rows.filter(pk__in=[row.pk for row in done]).delete()
     if stored.size is not None:
         stored.size = max(stored.size - sum(row.size for row in done), 0)
+    store_undo(stored, plans[-1].row.number, changes)
     store_progress(stored, plans[-1].row.number, plans)
     return plans
 
@@ -222,4 +225,5 @@ STEPS: dict[str, Callable[[Import, Turn], None]] = {
     ImportState.READING: read_file,
     ImportState.CHECKING: check_rows,
     ImportState.IMPORTING: import_rows,
+    ImportState.UNDOING: undo_import,
 }

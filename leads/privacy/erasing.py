@@ -1,10 +1,8 @@
 """Erasing a lead: at once if little is stored about it, else by a worker in short transactions."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError, transaction
@@ -21,23 +19,21 @@ from foundation.outbox import send_on_commit
 from leads.imports.services import TASK
 from leads.imports.turns import Overtaken, Turn
 from leads.models import Lead, LeadMerge
-from leads.privacy.history import forget_history, has_many_entries
+from leads.privacy.history import has_many_entries
 from leads.privacy.imported_rows import cancel_unread_imports, forget_imported_rows, has_many_candidates
 from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import forget_views
+from leads.privacy.traces import BATCH, forget_traces
 from leads.services import lock_lead
 from leads.topics import ERASED
-from notifications.services import erase_notifications
 from organizations.actors import Actor, ActorKind, actor_columns
-from organizations.idempotency import erase_responses
 from organizations.models import Organization, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from organizations.versions import VersionedModel
-from webhooks.events import record_event, replace_events
+from webhooks.events import record_event
 from webhooks.models import Event
 
-BATCH = 500  # rows, events or other entries of a transaction
 # Up to this many of each kind, a request erases the lead itself, in less than a second; a statement may take five.
 SMALL = 500
 # More imported rows than these may take longer: one has up to 100,000 characters.
@@ -145,7 +141,7 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
             return
     for model, ids in reversed(find_rows(lead).items()):
         for some in batches(ids, BATCH):
-            counts = forget_traces(lead, model, some, turn)
+            counts = forget_traces(ERASED, lead, model, some, turn)
             has_traces = bool(counts) and turn.is_over
             # The lead and its merges stay until the end, because all other rows are found through them.
             changed = 0 if has_traces or model in (Lead, LeadMerge) else apply_rule(model, some)
@@ -188,37 +184,13 @@ def finish(erasure: Erasure) -> None:
     for model, ids in reversed(rows.items()):
         for some in batches(ids, BATCH):
             apply_rule(model, some)
-            total.update(forget_traces(lead, model, some))
+            total.update(forget_traces(ERASED, lead, model, some))
     total.update(erasure.counts)
     actor = Actor(ActorKind(erasure.actor_kind), erasure.actor_id, erasure.actor_name)
     record_event(ERASED, lead, actor=actor)
     log_erasure(erasure, ", ".join(f"{count} {name}" for name, count in total.items() if count))
     erasure.finished_at = now()
     erasure.save(update_fields=["finished_at"])
-
-
-def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID], turn: Turn | None = None) -> Counter[str]:
-    """Erase the events, notifications, history entries and stored responses about these rows; count the first two.
-
-    No foreign key leads to them. Each batch is a transaction; without a turn, may run in the caller's. Stops when the
-    turn is over, and raises Overtaken if it is lost.
-    """
-    organization, subject_ids = lead.organization, list(ids)
-    erase_responses(organization=organization, ids=subject_ids)
-    about: dict[str, Any] = {"organization": organization, "subject_ids": subject_ids, "limit": BATCH}
-    steps: dict[str, Callable[[], int]] = {
-        "events": partial(replace_events, **about, topic=ERASED, subject=lead),
-        "notifications": partial(erase_notifications, **about),
-        "history": partial(forget_history, model, subject_ids, BATCH),
-    }
-    counts: Counter[str] = Counter()
-    for name, step in steps.items():
-        while count := step():
-            counts[name] += count
-            if turn and turn.keep():
-                break
-    del counts["history"]
-    return counts
 
 
 @transaction.atomic

@@ -32,6 +32,7 @@ from organizations.isolation import TenantModel
 from organizations.models import Membership, Organization, User
 from statuses.models import Status, StatusRole
 from tests.client import ApiClient, booking_payload, opt_in_payload, sync_payload, synced_opt_in_payload
+from tests.imports.files import Page, csv_file
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors
 
@@ -249,6 +250,22 @@ class Acts:
             response = self.api.post(f"/api/external/{path}/import", {"rows": rows})
             self.expect(response, 200)
             assert response.json()["data"]["rows"][-1]["status"] == 400
+
+    def import_file_and_undo(self) -> None:
+        """Import a file with new and known appointments of new and known leads, change something, and undo it."""
+        header = ["reference", "lead e-mail", "time", "event type", "meeting url", "note"]
+        rows = [
+            [f"file-{self.random.randint(1, 10**9)}", email, self.time().isoformat(), "Demo", "", self.word()]
+            for email in (f"file{self.random.randint(1, 10**9)}@example.com", self.email(known=90))
+        ]
+        known = Appointment.objects.of(self.organization).filter(source="MANUAL", external_reference__isnull=False)
+        known = known.exclude(lead__email__endswith="@erased.invalid").order_by("pk")[:2]
+        rows += [[row.external_reference, "", self.time().isoformat(), "", self.url(), self.word()] for row in known]
+        page = Page(self.admin, self.organization, csv_file(header, *rows), kind="APPOINTMENTS").run()
+        if self.chance(50):
+            self.update_appointment()
+        page.press("undo")
+        assert page.row.undone["deleted"] >= 1
 
     def update(self, row: Any, changes: dict[str, Any]) -> None:
         """Send the changes to the row; False stands for null."""
@@ -551,6 +568,7 @@ WEIGHTS = {
     "update_appointment": 6,
     "update_lead": 6,
     "import_rows": 2,
+    "import_file_and_undo": 1,
     "write_note": 4,
     "edit_lead_page": 3,
     "edit_appointment_page": 5,

@@ -16,6 +16,7 @@ NAMES = [
     *("status.created", "status.updated", "status.deleted"),
     *("custom_field.created", "custom_field.updated", "custom_field.deleted"),
 ]
+GONE = ["lead.erased", "lead.deleted", "appointment.deleted"]
 LISTS = ["leads", "appointments", "opt-ins"]
 # A change that began before the newest one that was seen can become visible after it.
 OVERLAP = timedelta(minutes=5)
@@ -30,7 +31,7 @@ class Copy:
         self.attributions: dict[str, Row] = {}
         self.named: dict[str, tuple[tuple[str, str], Row]] = {}
         self.opt_in_versions: dict[str, tuple[str, str]] = {}
-        self.erased: set[str] = set()
+        self.erased: set[str] = set()  # ids of leads, and of deleted appointments
 
     def erase(self, lead_id: str) -> None:
         """Delete a lead and all that belongs to it. What arrives about it later is skipped."""
@@ -42,7 +43,7 @@ class Copy:
         """Store a lead, an appointment or an opt-in, unless a newer version is there."""
         rows = self.rows[name]
         stored = rows.get(row["id"])
-        if lead_id_of(name, row) in self.erased:
+        if {row["id"], lead_id_of(name, row)} & self.erased:
             return
         if stored is None or stored.get("updated_at", "") < row.get("updated_at", ""):
             rows[row["id"]] = row
@@ -52,7 +53,10 @@ class Copy:
         (subject, action), data = event["type"].split("."), event["data"]
         if "attribution" in event:
             self.attributions[data["id"]] = event["attribution"]
-        if action == "erased":
+        if event["type"] == "appointment.deleted":
+            self.erased.add(data["id"])
+            self.rows["appointments"].pop(data["id"], None)
+        elif event["type"] in ("lead.erased", "lead.deleted"):
             self.erase(data["id"])
         elif event["type"] in NAMES:
             self.store_name(data | {"is_deleted": action == "deleted"}, (event["timestamp"], event["id"]))
@@ -205,11 +209,11 @@ class FeedCopy(Copy):
 class ListCopy(FeedCopy):
     """A copy that reads changed rows from the lists.
 
-    From the events it reads the names of what rows refer to, new answers of opt-ins, and which leads are erased.
+    From the events it reads the names of what rows refer to, new answers of opt-ins, and what is erased or deleted.
     """
 
     def __init__(self, api: ApiClient) -> None:
-        super().__init__(api, type=",".join([*NAMES, "opt_in.updated", "lead.erased"]))
+        super().__init__(api, type=",".join([*NAMES, *GONE, "opt_in.updated"]))
         self.limit = 100
         self.since: dict[str, str] = {}
 

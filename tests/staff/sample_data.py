@@ -7,7 +7,7 @@ from appointments.models import Appointment, FormerReference
 from appointments.services import edit_appointment
 from foundation.db.timestamps import now
 from leads.duplicates import search_batch
-from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn
+from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn, ImportUndo
 from leads.merging import merge_leads
 from leads.models import Lead, LeadNote, NextStep, PossibleDuplicate
 from leads.privacy.models import Erasure, LeadRetention
@@ -90,6 +90,14 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     )
     ImportRow.objects.create(
         organization=organization, file_import=file_import, number=2, cells=[word], verdict="REFUSED"
+    )
+    ImportUndo.objects.create(
+        organization=organization,
+        file_import=file_import,
+        position=2,
+        subject_type="appointments.appointment",
+        subject_id=id,
+        columns={"meeting_url": [word, None]},
     )
     ImportColumn.objects.create(organization=organization, kind="LEADS", name=f"{word} column", field="email")
     ImportTurn.objects.of(organization).get_or_create(defaults={"organization": organization, "expires_at": now()})

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 import time_machine
+from django.db import transaction
 from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
 from appointments.services import create_note, edit_appointment, reschedule, save_event_type
+from appointments.services.deleting import delete_appointment
 from foundation.api.openapi import component_name
+from leads.deleting import delete_lead
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead
 from leads.privacy.erasing import request_erasure
@@ -134,6 +137,12 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     save_event_type(organization=organization, actor=SYSTEM, event_type=event_type)
     lead_id, other_id = (Lead.objects.of(organization).get(email=email).pk for email in emails)
     merge_leads(organization=organization, actor=SYSTEM, keep=lead_id, merge=other_id)
+    api.book(lead_email="dan@example.com", external_reference="ref-9")
+    with transaction.atomic():
+        booked = Appointment.objects.of(organization).select_for_update().get(external_reference="ref-9")
+        booked.organization, lead = organization, booked.lead
+        delete_appointment(booked, SYSTEM, notifies=False)
+        delete_lead(lead, SYSTEM)
     endpoint, _ = add_endpoint(organization=organization, url="https://hooks.example.com/pipeline")
     send_test(endpoint=endpoint, actor=SYSTEM)
 

@@ -1,0 +1,275 @@
+"""Undoing an import, for 24 hours after its end (docs/staff.md, "Undo an import").
+
+1. What others have changed since stays, and the page lists it with the reason.
+2. It may take as many turns as an import, and workers may be killed meanwhile.
+3. Whoever keeps a copy learns of it: undoing goes through services that record events.
+
+So each batch of an import stores, in its transaction, an `ImportUndo` for each row that it has created or changed.
+Undoing takes them in batches, the newest first, so that a value that was changed twice returns to the first one. It
+locks each row, and deletes what the import created if nothing else has happened to it (1), or gives the columns that
+still have the imported values the former ones. The `ImportUndo` of what is undone is deleted in the same transaction,
+so that the next turn finds the others (2).
+
+An app registers how its rows are undone with `undoes`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import DataError, IntegrityError, connection, transaction
+from django.db.models import Q
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+
+from foundation.api.exceptions import Conflict, DomainError
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
+from foundation.outbox import send_on_commit
+from leads.imports.models import KEEP_ROWS, UNDOABLE_STATES, Import, ImportState, ImportUndo
+from leads.imports.services import TASK, lock, lock_step
+from leads.imports.turns import Turn
+from organizations.actors import Actor, ActorKind
+from organizations.isolation import TenantModel
+from organizations.versions import StoredChanges, VersionedModel, recording_changes
+from webhooks.models import Event
+from webhooks.topics import Topic
+
+BATCH, BATCH_SECONDS = 200, 0.1  # as those of an import
+MAX_REASON = 500
+CUSTOM = "custom_values"
+# Columns that follow from others, or that calendars and schedulers need as they are now.
+NOT_UNDONE = {
+    *("updated_at", "next_step_at", "next_step_type", "next_step_note"),
+    *("invited", "invitation_sequence", "calendar_domain", "synced_role", "synced_at"),
+}
+# By row of this import, the version that its last change had, if no one else has changed it in between.
+FOLLOW_VERSIONS = """
+UPDATE leads_importundo AS stored SET version = change.after
+FROM json_to_recordset(%s::json) AS change (id uuid, before timestamptz, after timestamptz)
+WHERE stored.organization_id = %s AND stored.file_import_id = %s
+    AND stored.subject_id = change.id AND stored.version = change.before
+"""
+# Deletes the locked subject or restores its columns; returns why it stays, or "".
+Undo = Callable[[Import, ImportUndo, Actor], str]
+Versions = dict[UUID, tuple[datetime, datetime]]
+
+
+@dataclass(frozen=True)
+class Undoable:
+    model: type[TenantModel]
+    created: Topic
+    undo: Undo
+    parent: str  # the foreign key of rows that are deleted with the row that it names
+
+
+UNDOABLE: dict[str, Undoable] = {}
+
+
+def undoes(model: type[TenantModel], *, created: Topic, parent: str = "") -> Callable[[Undo], Undo]:
+    def register(undo: Undo) -> Undo:
+        UNDOABLE[model._meta.label_lower] = Undoable(model, created, undo, parent)
+        return undo
+
+    return register
+
+
+# --- What an import stores
+
+
+def store_undo(stored: Import, position: int, changes: StoredChanges) -> None:
+    """Store what undoing a batch needs, in its transaction; `position` is that after the batch."""
+    created = find_created(stored, changes)
+    versions = {pk: after["updated_at"][1] for (_, pk), after in changes.by_row.items() if "updated_at" in after}
+    follow_versions(stored, versions_of(changes))
+    rows: list[ImportUndo] = []
+
+    def add(label: str, id: UUID, columns: dict[str, list[Any]] | None) -> None:
+        subject = {"subject_type": label, "subject_id": id, "version": versions.get(id), "columns": columns}
+        batch = {"organization": stored.organization, "file_import": stored, "position": position}
+        rows.append(ImportUndo(**batch, **subject))
+
+    for label, ids in created.items():
+        model = UNDOABLE[label].model
+        if ids and issubclass(model, VersionedModel):
+            found = model.objects.of(stored.organization).filter(pk__in=ids)
+            versions |= dict(found.values_list("pk", "updated_at"))
+        for id in ids:
+            add(label, id, None)
+    for (changed_model, pk), values in changes.by_row.items():
+        label = changed_model._meta.label_lower
+        columns = columns_to_undo(values)
+        if columns and label in UNDOABLE and pk not in created.get(label, ()):
+            add(label, pk, columns)
+    ImportUndo.objects.of(stored.organization).bulk_create(rows)
+    stored.undo_size += sum(row.size for row in rows)
+
+
+def find_created(stored: Import, changes: StoredChanges) -> dict[str, set[UUID]]:
+    """Return the ids of the rows that the batch has created, by their model's label."""
+    created = {label: changes.subjects.get(undoable.created.name, set()) for label, undoable in UNDOABLE.items()}
+    every_id = {id for ids in created.values() for id in ids}
+    for label, ids in created.items():
+        if ids and (parent := UNDOABLE[label].parent):
+            rows = UNDOABLE[label].model.objects.of(stored.organization).filter(pk__in=ids)
+            created[label] = {pk for pk, parent_id in rows.values_list("pk", parent) if parent_id not in every_id}
+    return created
+
+
+def columns_to_undo(values: Mapping[str, tuple[Any, Any]]) -> dict[str, list[Any]]:
+    """Return the values before and after by column, those of custom fields by `custom_values.<id>`."""
+    columns = {name: [*pair] for name, pair in values.items() if name not in {*NOT_UNDONE, CUSTOM}}
+    before, after = values.get(CUSTOM, ({}, {}))
+    columns |= {f"{CUSTOM}.{id}": [before.get(id), after.get(id)] for id in {**before, **after}}
+    return {name: pair for name, pair in columns.items() if pair[0] != pair[1]}
+
+
+def versions_of(changes: StoredChanges) -> Versions:
+    return {pk: values["updated_at"] for (_, pk), values in changes.by_row.items() if "updated_at" in values}
+
+
+def follow_versions(stored: Import, versions: Versions) -> None:
+    if versions:
+        rows = [{"id": id, "before": before, "after": after} for id, (before, after) in versions.items()]
+        with connection.cursor() as cursor:
+            cursor.execute(FOLLOW_VERSIONS, [orjson.dumps(rows).decode(), stored.organization_id, stored.pk])
+
+
+# --- What people and workers do
+
+
+@transaction.atomic
+def start_undo(*, file_import: Import, actor: Actor) -> None:
+    """Let a worker undo the import. Repeating it is safe. Raises Conflict if it can't be undone. Locks the import."""
+    stored = lock(file_import, *UNDOABLE_STATES, ImportState.UNDOING, ImportState.UNDONE)
+    if stored.state not in UNDOABLE_STATES:
+        return
+    if not stored.can_be_undone:
+        raise Conflict("This import can no longer be undone.")
+    stored.undone = {"total": stored.undo_rows.count(), "actor_id": actor.id, "actor_name": actor.name}
+    stored.state, stored.position, stored.updated_at = ImportState.UNDOING, 0, now()
+    stored.save()
+    send_on_commit(TASK)
+
+
+def undo_import(file_import: Import, turn: Turn) -> None:
+    """Undo the import until the turn is over or nothing is left. Raises Overtaken."""
+    while count := undo_batch(file_import):
+        file_import.position += count  # after the commit
+        if turn.keep():
+            return
+
+
+@atomic_with_retry
+def undo_batch(file_import: Import) -> int:
+    """Undo the next changes; return their number. Ends with the last ones. Locks the import and the changed rows."""
+    started, done, versions = monotonic(), 0, Versions()
+    stored = lock_step(file_import)
+    actor = Actor(ActorKind.STAFF, stored.undone["actor_id"], undo_name(stored))
+    rows = list(stored.undo_rows.filter(is_kept=False)[:BATCH])
+    if not rows:
+        stored.state, stored.updated_at, stored.undo_until = ImportState.UNDONE, now(), now() + KEEP_ROWS
+        stored.save()
+        return 0
+    for row in rows:
+        before, after = versions.get(row.subject_id, (None, None))
+        row.version = after if after and row.version == before else row.version
+        row.file_import, row.organization = stored, stored.organization
+        with recording_changes() as changes:
+            reason = undo_row(row, actor)
+        for id, (first, last) in versions_of(changes).items():
+            versions[id] = versions.get(id, (first, last))[0], last
+        what = "kept" if reason else "deleted" if row.columns is None else "restored"
+        stored.undone[what] = stored.undone.get(what, 0) + 1
+        done += 1
+        if monotonic() - started > BATCH_SECONDS:
+            break
+    follow_versions(stored, versions)
+    stored.position, stored.updated_at = stored.position + done, now()
+    stored.save()
+    return done
+
+
+def undo_row(row: ImportUndo, actor: Actor) -> str:
+    """Undo a change, and delete its `ImportUndo` or store why the subject stays; return that reason."""
+    try:
+        with transaction.atomic():
+            reason = UNDOABLE[row.subject_type].undo(row.file_import, row, actor)
+    except (DomainError, IntegrityError, DataError) as error:
+        reason = str(error) if isinstance(error, DomainError) else "It contradicts another record now."
+    rows = ImportUndo.objects.of(row.organization).filter(pk=row.pk)
+    if reason:
+        rows.update(is_kept=True, reason=reason[:MAX_REASON])
+    else:
+        rows.delete()
+    return reason
+
+
+def undo_name(stored: Import) -> str:
+    return f"{stored.undone['actor_name']} (undo)"
+
+
+# --- What the apps' functions use
+
+
+def change_since(row: ImportUndo, subject: VersionedModel) -> str:
+    """Return what others have done to the locked subject since the import, as a sentence; "" if nothing."""
+    if subject.updated_at == row.version:
+        return ""
+    stored = row.file_import
+    events = Event.objects.of(row.organization).filter(subject_id=row.subject_id, created_at__gt=row.version)
+    own = Q(actor_id=stored.actor_id, actor_name=import_name(stored), created_at__lte=stored.finished_at)
+    own |= Q(actor_id=stored.undone["actor_id"], actor_name=undo_name(stored))
+    # Touch points that pass are recomputed.
+    own |= Q(actor_kind=ActorKind.SYSTEM, type=f"{subject._meta.model_name}.updated")
+    event = events.exclude(own).order_by("created_at", "id").first()
+    if event is None:
+        return ""
+    what = event.type.replace(".", " ").replace("_", " ")
+    at = date_format(localtime(event.created_at), "DATETIME_FORMAT")
+    return f"It has changed since: {what}, by {event.actor_name}, {at}."
+
+
+def import_name(stored: Import) -> str:
+    return f"{stored.actor_name} (import)"
+
+
+def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[Sequence[str]]) -> list[str]:
+    """Give the subject's columns that still have the imported values the former ones; return the names of the others.
+
+    Of each of the groups, all columns are restored or none.
+    """
+    columns: dict[str, list[Any]] = row.columns or {}
+    together = [[name for name in group if name in columns] for group in groups]
+    grouped = {name for group in together for name in group}
+    together += [[name] for name in columns if name not in grouped]
+    others = []
+    for names in filter(None, together):
+        if all(value_of(subject, name) == parsed(subject, name, columns[name][1]) for name in names):
+            for name in names:
+                set_value(subject, name, parsed(subject, name, columns[name][0]))
+        else:
+            others.append(names[0])
+    return others
+
+
+def value_of(subject: VersionedModel, name: str) -> Any:  # noqa: ANN401  # whatever the column's values are
+    column, _, id = name.partition(".")
+    value = getattr(subject, column)
+    return value.get(id) if id else value
+
+
+def parsed(subject: VersionedModel, name: str, value: object) -> Any:  # noqa: ANN401  # as above
+    return value if "." in name else subject._meta.get_field(name).to_python(value)  # type: ignore[union-attr]
+
+
+def set_value(subject: VersionedModel, name: str, value: object) -> None:
+    column, _, id = name.partition(".")
+    if id:
+        values = {**getattr(subject, column), id: value}
+        value = {key: given for key, given in values.items() if given is not None}
+    setattr(subject, column, value)

@@ -1,0 +1,54 @@
+"""What is stored about rows without a foreign key to them: events, notifications, history entries and the like."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from leads.imports.models import ImportUndo
+from leads.imports.turns import Turn
+from leads.privacy.history import forget_history
+from leads.privacy.rules import AnyModel
+from notifications.services import erase_notifications
+from organizations.idempotency import erase_responses
+from organizations.isolation import TenantModel
+from webhooks.events import replace_events
+from webhooks.topics import Topic
+
+BATCH = 500  # rows, events or other entries of a transaction
+
+
+def forget_traces(
+    topic: Topic,
+    subject: TenantModel,
+    model: AnyModel,
+    ids: Sequence[UUID],
+    turn: Turn | None = None,
+    *,
+    keeps_notifications: bool = False,
+) -> Counter[str]:
+    """Erase what is stored about these rows of the model; count the events and notifications.
+
+    The events become events of the topic about `subject`. Each batch is a transaction; without a turn, may run in the
+    caller's. Stops when the turn is over, and raises Overtaken if it is lost.
+    """
+    organization, subject_ids = subject.organization, list(ids)
+    erase_responses(organization=organization, ids=subject_ids)
+    ImportUndo.objects.of(organization).filter(subject_id__in=subject_ids).delete()
+    about: dict[str, Any] = {"organization": organization, "subject_ids": subject_ids, "limit": BATCH}
+    steps: dict[str, Callable[[], int]] = {
+        "events": partial(replace_events, **about, topic=topic, subject=subject),
+        "notifications": partial(erase_notifications, **about),
+        "history": partial(forget_history, model, subject_ids, BATCH),
+    }
+    if keeps_notifications:
+        del steps["notifications"]
+    counts: Counter[str] = Counter()
+    for name, step in steps.items():
+        while count := step():
+            counts[name] += count
+            if turn and turn.keep():
+                break
+    del counts["history"]
+    return counts

@@ -1,0 +1,260 @@
+"""Undoing an import: what it did is taken back, and what others have changed since stays and is listed."""
+
+import json
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from appointments.models import Appointment
+from appointments.services import refresh_touch_points
+from leads.imports import services, undoing
+from leads.imports.models import Import, ImportUndo
+from leads.imports.services import prune_imports
+from leads.models import Lead
+from leads.privacy.erasing import request_erasure
+from organizations.actors import SYSTEM
+from organizations.models import Membership, Organization
+from tests.accounts import run_together
+from tests.client import ApiClient
+from tests.factories import events_of, make_custom_field, notifications_of
+from tests.imports.files import Page, csv_file, expire_turns, work
+from tests.merging.leads import make_lead, merge
+from webhooks.models import Event
+
+HOUR = timedelta(hours=1)
+HEADER = ["Reference", "Lead e-mail", "Time", "Event type", "Host", "Outcome", "Note"]
+PAST, FUTURE, LATER = "2026-03-02 10:00", "2031-03-03 10:00", "2031-03-04 10:00"
+
+
+class Killed(BaseException):
+    """The end of a worker's process."""
+
+
+def ids_of(organization: Organization) -> dict[str, Any]:
+    """Return the ids of the leads by their e-mail's local part."""
+    return {email.partition("@")[0]: pk for email, pk in Lead.objects.of(organization).values_list("email", "pk")}
+
+
+def stays(page: Page) -> list[tuple[str, str]]:
+    """Return name and reason of each row that the page lists as one that stays, sorted; its link leads to it."""
+    kept = list(page.get().context["kept"])
+    assert all(page.client.get(url).status_code == 200 for _, url, _ in kept if url)
+    return sorted((name, reason) for name, _, reason in kept)
+
+
+def move_end(page: Page, **columns: timedelta) -> None:
+    """Let times of the import be so much earlier."""
+    moved = {name: getattr(page.row, name) - by for name, by in columns.items()}
+    Import.objects.of(page.organization).filter(pk=page.row.pk).update(**moved)
+
+
+def test_leads_are_deleted_and_get_their_values_back_and_what_has_changed_since_is_listed(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    make_custom_field(organization, "LEAD", "budget", type="NUMBER")
+    make_custom_field(organization, "LEAD", "plan")
+    bob = make_lead(api, "bob@example.com", first_name="Bob", phone_e164="+493012345678", phone_country="DE")
+    api.patch(f"/api/external/leads/{bob}", {"custom_fields": {"budget": 5, "plan": "small"}})
+    before, events_before = api.get_lead(str(bob)), events_of(organization)
+    rows = [
+        ["bob@example.com", "Robert", "Builder", "030 87654321", "Follow-up", "9", "large"],
+        *([f"{name}@example.com", name.title()] for name in ("ann", "cat", "dan", "eve", "fay")),
+        ["gus@example.com", "Gus", "", "", "", "", "", FUTURE],
+    ]
+    header = ["email", "first name", "last name", "phone", "status", "budget", "plan", "next touch point"]
+    page = Page(mia, organization, csv_file(header, *rows)).run()
+    ids = ids_of(organization)
+
+    api.patch(f"/api/external/leads/{bob}", {"last_name": "Smith", "custom_fields": {"budget": 7}})
+    api.post(f"/api/external/leads/{ids['cat']}/notes", {"note": "Called"})
+    api.patch(f"/api/external/leads/{ids['dan']}", {"first_name": "Daniel"})
+    merge(organization, bob, ids["eve"])
+    api.patch(f"/api/external/leads/{ids['fay']}", {"external_reference": "crm-1"})
+    Lead.objects.of(organization).filter(pk=ids["gus"]).update(next_touch_point_at=datetime.now(UTC))
+    refresh_touch_points(organization=organization)  # no one has done that
+    question = page.get("?undo").content.decode()
+    page.press("undo")
+    page.press("undo")
+
+    assert "6 leads that it added will be deleted" in question
+    assert "1 lead that it changed will get the values from before" in question
+    after = api.get_lead(str(bob))
+    names = ("first_name", "phone_e164", "phone_country", "status", "setter")
+    assert {name: after[name] for name in names} == {name: before[name] for name in names}
+    assert [after["last_name"], *(field["value"] for field in after["custom_fields"])] == ["Smith", 7, "small"]
+    assert ids_of(organization).keys() == {"bob", "cat", "dan", "fay"}
+    reasons = stays(page)
+    assert [(name, reason.partition(", by ")[0]) for name, reason in reasons] == [
+        ("Bob Smith", "Changed since, so it stays: last name, Budget."),
+        ("Bob Smith", "It was merged into another lead since."),
+        ("Cat", "This was added since: lead note."),
+        ("Daniel", "It has changed since: lead updated"),
+        ("Fay", "An integration has given it a reference since."),
+    ]
+    undone = {name: count for name, count in page.row.undone.items() if name != "actor_id"}
+    assert (page.row.state, undone) == (
+        "UNDONE",
+        {"total": 7, "deleted": 2, "kept": 5, "actor_name": "Mia Manager"},
+    )
+    deleted = ids["ann"]
+    assert api.get(f"/api/external/leads/{deleted}").status_code == 404
+    bodies = [json.loads(body) for body in deleted_events(organization, "lead.deleted")]
+    # Those of their creation, of Gus's touch point, and of their deletion.
+    assert Counter(body["data"]["id"] for body in bodies) == {str(deleted): 2, str(ids["gus"]): 3}
+    assert all(body["data"].keys() == {"id"} for body in bodies)
+    assert bodies[-1]["actor"]["name"] == "Mia Manager (undo)"
+    assert events_of(organization).count("lead.created") == events_before.count("lead.created") + 4
+
+
+def deleted_events(organization: Organization, topic: str) -> list[str]:
+    """Return the bodies of the events, oldest first."""
+    events = Event.objects.of(organization).filter(type=topic).order_by("created_at", "id")
+    return list(events.values_list("body", flat=True))
+
+
+def test_appointments_are_deleted_or_get_their_values_back_and_their_people_are_told(
+    mia: Client, organization: Organization, api: ApiClient, host: Membership
+) -> None:
+    for reference, email in [("old-1", "bob@example.com"), ("old-2", "bob@example.com"), ("old-3", "cat@example.com")]:
+        api.book(external_reference=reference, lead_email=email, host_email="hana@acme.example")
+    make_lead(api, "dan@example.com")
+    ids = {row.external_reference: str(row.pk) for row in Appointment.objects.of(organization)}
+    before = {reference: api.get_appointment(id) for reference, id in ids.items()}
+    leads_before = {name: api.get_lead(str(id)) for name, id in ids_of(organization).items()}
+    rows = [
+        ["new-1", "ann@example.com", FUTURE, "Coaching", "Hana Host", "", "Bring the plan"],
+        ["new-2", "ann@example.com", PAST, "Coaching", "Hana Host", "Won", ""],
+        ["new-3", "dan@example.com", FUTURE, "Coaching", "Hana Host", "", ""],
+        ["new-4", "eve@example.com", FUTURE, "Coaching", "Hana Host", "", ""],
+        ["old-1", "", LATER, "", "", "", "Moved by file"],
+        ["old-2", "", "", "", "", "Canceled", ""],
+        ["old-3", "", LATER, "", "", "", ""],
+    ]
+    page = Page(mia, organization, csv_file(HEADER, *rows), kind="APPOINTMENTS").run(invitations=True)
+    api.reschedule(external_reference="new-4", schedule_time="2031-05-05T10:00:00Z")
+    api.reschedule(external_reference="old-3", schedule_time="2031-05-06T10:00:00Z")
+    told_before = Counter(kind for kind, _ in notifications_of(organization))
+
+    question = page.get("?undo").content.decode()
+    page.press("undo")
+
+    assert "2 leads, 4 appointments, 1 note that it added will be deleted" in question
+    assert "canceled in their calendars" in question
+    left = {row.external_reference: row for row in Appointment.objects.of(organization)}
+    assert left.keys() == {"old-1", "old-2", "old-3", "new-4"}
+    hidden = ("updated_at", "opt_ins")
+    for reference in ("old-1", "old-2"):
+        after = api.get_appointment(ids[reference])
+        lead = {"lead": None}
+        assert {name: value for name, value in (after | lead).items() if name not in hidden} == {
+            name: value for name, value in (before[reference] | lead).items() if name not in hidden
+        }
+    for name in ("bob", "dan"):
+        lead_after = api.get_lead(str(ids_of(organization)[name]))
+        assert lead_after | {"updated_at": ""} == leads_before[name] | {"updated_at": ""}
+    assert ids_of(organization).keys() == {"bob", "cat", "dan", "eve"}
+    reasons = stays(page)
+    assert sorted(reason.partition(",")[0] for _, reason in reasons) == [
+        "Changed since",
+        "It has changed since: appointment rescheduled",
+        "This was added since: appointment.",
+    ]
+    told = Counter(kind for kind, _ in notifications_of(organization))
+    # new-1 and new-3 are canceled, old-1 is back at its time, and old-2 is booked again; what was sent about the first
+    # two is erased.
+    assert told - told_before == {"CALL_CANCELED": 2, "CALL_RESCHEDULED": 1}
+    assert told["CALL_BOOKED"] == told_before["CALL_BOOKED"] - 2 + 1
+    deleted = [json.loads(body)["data"] for body in deleted_events(organization, "appointment.deleted")]
+    assert len({row["id"] for row in deleted}) == 3
+    assert deleted[0].keys() == {"id", "lead_id"}
+    assert events_of(organization).count("note.deleted") == 1
+
+
+def test_a_value_that_an_import_changed_twice_returns_to_the_first_one_although_workers_are_killed(
+    mia: Client, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(undoing, "BATCH_SECONDS", 0)
+    monkeypatch.setattr("leads.imports.worker.MAX_BATCH", 1)
+    monkeypatch.setattr("leads.imports.worker.FIRST_SLICE", 1)
+    make_lead(api, "bob@example.com")
+    rows = [[f"ref-{number}", "bob@example.com", FUTURE, "Coaching", "", "", ""] for number in range(4)]
+    rows += [
+        [f"ref-{number}", f"new{number % 2}@example.com", PAST, "Coaching", "", "Won", ""] for number in range(4, 8)
+    ]
+    lead_before = api.get_lead(str(ids_of(organization)["bob"]))
+    page = Page(mia, organization, csv_file(HEADER, *rows), kind="APPOINTMENTS").run()
+    total = ImportUndo.objects.of(organization).count()
+    undo_row, killed_in = undoing.undo_row, [2, 5, 6]
+    calls = 0
+
+    def undo_until_killed(*args: Any) -> str:
+        nonlocal calls
+        calls += 1
+        reason = undo_row(*args)
+        if calls in killed_in:
+            raise Killed
+        return reason
+
+    monkeypatch.setattr(undoing, "undo_row", undo_until_killed)
+    with pytest.raises(Killed):
+        page.press("undo")
+    assert page.row.position == 1
+    assert f"1 of {total} changes" in page.get().content.decode()
+    assert b'value="cancel"' not in page.get().content
+    for _ in killed_in[1:]:
+        expire_turns()
+        with pytest.raises(Killed):
+            work(organization)
+    expire_turns()
+    work(organization)
+
+    assert "kept" not in page.row.undone
+    assert not Appointment.objects.of(organization).exists()
+    assert ids_of(organization).keys() == {"bob"}
+    lead_after = api.get_lead(str(ids_of(organization)["bob"]))
+    assert lead_after | {"updated_at": ""} == lead_before | {"updated_at": ""}
+
+
+def test_it_can_be_undone_for_24_hours_and_what_is_stored_for_that_ends_with_them(
+    mia: Client, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[f"lead{number}@example.com"] for number in range(3)]
+    old, new = (Page(mia, organization, csv_file(["email"], *rows[:2])).run() for _ in range(2))
+    assert not new.row.can_be_undone, "nothing was changed"
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=ids_of(organization)["lead0"])
+    assert ImportUndo.objects.of(organization).count() == 1
+
+    move_end(old, undo_until=25 * HOUR)
+    prune_imports(organization=organization)
+
+    assert not ImportUndo.objects.of(organization).exists()
+    assert "Undo this import" not in old.get("?undo").content.decode()
+    response = old.press("undo")
+    assert response.context["problems"] == ["This import can no longer be undone."]
+    assert Lead.objects.of(organization).filter(email="lead1@example.com").exists()
+
+    monkeypatch.setattr(services, "MAX_UNDO", 300)
+    first, second = (Page(mia, organization, csv_file(["email"], [f"more{n}@example.com"])).run() for n in range(2))
+    assert (first.row.can_be_undone, second.row.can_be_undone) == (False, True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_at_the_same_time_is_never_lost(mia: Client, organization: Organization, api: ApiClient) -> None:
+    rows = [[f"lead{number}@example.com", "Ada"] for number in range(20)]
+    page = Page(mia, organization, csv_file(["email", "first name"], *rows)).run()
+    ids = ids_of(organization)
+    answers: dict[str, int] = {}
+
+    def change() -> None:
+        for name, id in ids.items():
+            answers[name] = api.patch(f"/api/external/leads/{id}", {"last_name": "King"}).status_code
+
+    run_together(lambda: page.press("undo"), change)
+
+    kept = {name for name, status in answers.items() if status == 200}
+    assert {*answers.values()} <= {200, 404}
+    assert ids_of(organization).keys() == kept
+    assert page.row.undone.get("kept", 0) == len(kept)
