@@ -59,6 +59,7 @@ def hand_over(
     owners, but not the actor. Each call, and each batch of leads, is a transaction: until one ends, no organization
     sees newer events. What was handed over before an error stays, and its new owners are notified.
     """
+    to = {kind: owner for kind, owner in to.items() if owner != member}  # whose work would never end
     work, counts = open_work(member), dict.fromkeys(LIMITS, 0)
     try:
         if host := to.get("calls"):
