@@ -13,7 +13,7 @@ from operator import itemgetter
 
 import phonenumbers
 from django.db import transaction
-from django.db.models import Count, F
+from django.db.models import Count, F, Min
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Left, Trim
 
@@ -21,7 +21,7 @@ from foundation.api.exceptions import ValidationFailed
 from leads.imports.importers import IMPORTERS, LEAVE_OUT, Column, Importer, value_key
 from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
 from leads.imports.services import PARTIAL, begin, lock
-from leads.imports.values import MAX_NAME, SLASHED, clean
+from leads.imports.values import MAX_NAME, SLASHED, clean, is_blank
 from leads.phones import parse_phone, read_country_code
 from organizations.models import Membership
 from statuses.models import Status
@@ -171,13 +171,17 @@ def values_of_column(file_import: Import, importer: Importer, index: int, column
     chosen = file_import.values.get(column.name, {})
     # Without choices, only rows of which cells are left out can have unknown values.
     rows = file_import.rows.all() if chosen else file_import.rows.filter(is_partial=True)
-    texts = rows.order_by().annotate(text=text).values("text").annotate(count=Count("*")).order_by("-count", "text")
+    texts = rows.order_by().annotate(text=text).values("text").annotate(count=Count("*"), first=Min("number"))
     counts: Counter[str] = Counter()
-    for cell, count in texts.values_list("text", "count")[:MAX_DISTINCT]:
-        if cell and len(cell) <= MAX_NAME:
+    spellings: dict[str, str] = {}  # of these, the most frequent one is shown, else the first one
+    for cell, count in texts.order_by("-count", "first").values_list("text", "count")[:MAX_DISTINCT]:
+        if len(cell) <= MAX_NAME and not is_blank(cell):
             with suppress(ValueError):  # an error of the spreadsheet
-                counts[clean(cell).casefold()] += count
-    for cell, count in counts.most_common():
+                cell = clean(cell)
+                counts[cell.casefold()] += count
+                spellings.setdefault(cell.casefold(), cell)
+    for folded, count in counts.most_common():
+        cell = spellings[folded]
         key = value_key(file_import.organization, cell)
         if key in chosen:
             yield UnknownValue(index, cell, key, count, chosen[key], is_suggested=False)
@@ -198,7 +202,7 @@ def suggest(targets: Mapping[str, object], text: str) -> str:
     members = [
         id
         for id, target in targets.items()
-        if isinstance(target, Membership) and target.user.first_name.casefold() == text
+        if isinstance(target, Membership) and target.user.first_name.casefold() == text.casefold()
     ]
     return members[0] if len(members) == 1 else ""
 

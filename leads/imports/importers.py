@@ -15,7 +15,17 @@ from foundation.db.timestamps import get_zone, zone_names
 from leads.custom_values import TOO_LONG, are_too_long
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.terms import find_words, fold
-from leads.imports.values import MAX_NAME, BadCell, Reading, clean, limited, parse_custom_value, parse_time, shorten
+from leads.imports.values import (
+    MAX_NAME,
+    BadCell,
+    Reading,
+    clean,
+    is_blank,
+    limited,
+    parse_custom_value,
+    parse_time,
+    shorten,
+)
 from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
@@ -226,7 +236,7 @@ class Importer:
             plan.refuse("The row has more cells than the header")
         for index, column, read in self.mapped:
             cell = row.cells[index] if index < len(row.cells) else ""
-            if not cell.strip():
+            if is_blank(cell):
                 if column.is_required:
                     plan.refuse(f"{column.label}: is missing")
                 continue

@@ -39,6 +39,8 @@ NUMBERS = {
 }
 # A spreadsheet can take these for the beginning of a formula. Spaces before it don't help.
 FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")  # full-width on purpose
+# White space, and characters that are not shown: soft hyphen, zero-width ones, marks of direction and byte order.
+INVISIBLE = "\t\n\r \u00a0\u202f\u3000\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 YES, NO = {"yes", "true", "1", "y", "x"}, {"no", "false", "0", "n"}
 WRITE_TIME = "write it as 2027-01-05 10:00"
 TWO_WAYS = "can be read in two ways, day or month first"
@@ -64,6 +66,11 @@ class BadCell(ValueError):
     def __init__(self, text: str, reason: str, advice: str = "") -> None:
         super().__init__(f"“{shorten(text)}” {reason}{advice and f'; {advice}'}")
         self.reason = reason
+
+
+def is_blank(text: str) -> bool:
+    """Return whether no character of the text is visible."""
+    return not text.strip() or not text.strip(INVISIBLE)
 
 
 def clean(text: str) -> str:

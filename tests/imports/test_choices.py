@@ -15,10 +15,10 @@ from tests.factories import make_custom_field, make_member
 from tests.imports.files import Page, csv_file, workbook
 
 GERMAN = csv_file(
-    ["Kontakt", "Telefon", "Status", "Setter", "Umsatz", "Seit"],
-    ["a@firma.example", "0151 23456789", "neu", "Tom", "14.500,50", "25/12/2026"],
-    ["b@firma.example", "0049-151-23456788", "NEU", "Tom", "1.500", "03/04/2026"],
-    ["c@firma.example", "+49 30 901820", "Follow-up", "egal", "7", ""],
+    ["Kontakt", "Telefon", "Status", "Setter", "Umsatz", "Seit", "Source"],
+    ["a@firma.example", "0151 23456789", "neu", "Tom", "14.500,50", "25/12/2026", "\u200b \ufeff"],
+    ["b@firma.example", "0049-151-23456788", "NEU", "Tom", "1.500", "03/04/2026", "\u200b"],
+    ["c@firma.example", "+49 30 901820", "Follow-up", "egal", "7", "", ""],
     delimiter=";",
 )
 
@@ -39,18 +39,19 @@ def test_a_german_file_is_read_as_it_is_meant_and_its_values_are_mapped_once(
     assert page.guessed()["Kontakt"] == "email"
     page.check()
     before = [(column.label, [(value.text, value.rows) for value in column.values]) for column in unknown(page)]
-    [suggestion] = [value.chosen for value in unknown(page)[1].values if value.text == "tom"]
+    [suggestion] = [value.chosen for value in unknown(page)[1].values if value.text == "Tom"]
 
-    page.choose(neu="New lead", tom="Tom Becker")
+    page.choose(neu="New lead", Tom="Tom Becker")
     page.press("start")
 
     first, second, third = Lead.objects.of(organization).order_by("email")
     assert guessed == {"country": "DE", "numbers": ",", "dates": "DMY", "time_of_day": None}
-    assert before == [("Status", [("neu", 2)]), ("Setter", [("tom", 2), ("egal", 1)])]
+    assert before == [("Status", [("neu", 2)]), ("Setter", [("Tom", 2), ("egal", 1)])]
     assert suggestion == str(tom.pk)
     assert [lead.phone_e164 for lead in (first, second, third)] == ["+4915123456789", "+4915123456788", "+4930901820"]
     assert [lead.status.name for lead in (first, second, third)] == ["New lead", "New lead", "Follow-up"]
     assert [lead.setter for lead in (first, second, third)] == [tom, tom, None]
+    assert {lead.first_source.name for lead in (first, second, third)} == {"IMPORT"}, "no one sees another name"
     assert [lead.custom_values.get(str(revenue.pk)) for lead in (first, second, third)] == [14500.5, 1500, 7]
     assert [lead.custom_values.get(str(since.pk)) for lead in (first, second)] == ["2026-12-25", "2026-04-03"]
     assert page.row.reasons["PARTIAL"] == {"Setter is not an active member": 1}
