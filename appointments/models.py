@@ -14,7 +14,7 @@ from django.utils.formats import date_format
 from django.utils.functional import cached_property
 
 from foundation.db.timestamps import MillisecondDateTimeField, now
-from leads.models import Lead, NamedModel, Source
+from leads.models import EditableNote, Lead, NamedModel, Source
 from optins.models import Traffic
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
@@ -272,15 +272,16 @@ class AppointmentChange(Change):
         indexes = [models.Index(fields=["appointment", "-created_at", "-id"], name="appointment_change_newest")]
 
 
-class Note(TenantModel, ActorFields):
+class Note(EditableNote):
     appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes", db_index=False)
-    note = models.TextField(max_length=10_000)
     mention_users = models.ManyToManyField(Membership, blank=True, related_name="mentioned_in", verbose_name="mentions")
-    external_reference = models.CharField(max_length=255, null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
-        indexes = [models.Index(fields=["appointment", "-created_at", "-id"], name="note_newest")]
+        indexes = [
+            models.Index(fields=["appointment", "-created_at", "-id"], name="note_newest"),
+            models.Index(fields=["appointment", "-created_at"], condition=models.Q(is_pinned=True), name="note_pinned"),
+        ]
 
     def __str__(self) -> str:
         return self.note[:80]

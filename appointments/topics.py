@@ -44,13 +44,13 @@ NOTE_CREATED = Topic(
 NOTE_UPDATED = Topic(
     "note.updated",
     serializers.NoteDetailSerializer,
-    "The API key that wrote an appointment's note changed its text or mentions.",
+    "Text or mentions of an appointment's note were changed, by staff or by the API key that wrote it.",
     is_change=True,
 )
 NOTE_DELETED = Topic(
     "note.deleted",
     serializers.NoteDetailSerializer,
-    "The API key that wrote an appointment's note deleted it. `data` is as it was.",
+    "An appointment's note was deleted, by staff or by the API key that wrote it. `data` is as it was.",
 )
 EVENT_TYPE_UPDATED = Topic(
     "event_type.updated",

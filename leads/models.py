@@ -231,12 +231,22 @@ class CallResult(models.TextChoices):
     WRONG_NUMBER = "WRONG_NUMBER", "Wrong number"
 
 
-class LeadNote(TenantModel, ActorFields):
+class EditableNote(TenantModel, ActorFields):
+    """What notes of leads and of appointments have in common. Only pages show when one was edited, and pinned ones."""
+
+    note = models.TextField(max_length=10_000)
+    external_reference = models.CharField(max_length=255, null=True, editable=False)
+    edited_at = MillisecondDateTimeField("edited", null=True, editable=False)
+    is_pinned = models.BooleanField("pinned", default=False, db_default=False, editable=False)
+
+    class Meta(TenantModel.Meta):
+        abstract = True
+
+
+class LeadNote(EditableNote):
     """A note about a lead. One with a `call_result` is a call by staff, and its text begins with the result."""
 
     lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="notes", db_index=False)
-    note = models.TextField(max_length=10_000)
-    external_reference = models.CharField(max_length=255, null=True, editable=False)
     call_result = models.CharField(max_length=12, choices=CallResult.choices, null=True, editable=False)
 
     class Meta(TenantModel.Meta):
@@ -246,6 +256,7 @@ class LeadNote(TenantModel, ActorFields):
             models.Index(
                 fields=["lead", "-created_at"], condition=Q(call_result__isnull=False), name="lead_call_newest"
             ),
+            models.Index(fields=["lead", "-created_at"], condition=Q(is_pinned=True), name="lead_note_pinned"),
         ]
 
     def __str__(self) -> str:

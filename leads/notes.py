@@ -1,5 +1,6 @@
-"""Notes about leads through the API, and what those about appointments have in common with them (L34 to L38)."""
+"""Notes about leads, and what those about appointments have in common with them (L34 to L38)."""
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -9,12 +10,14 @@ from uuid_utils.compat import uuid7
 from foundation.api.exceptions import Conflict, NotAllowed, ResourceNotFound
 from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
-from leads.models import DeletedLeadNote, Lead, LeadNote
+from foundation.db.timestamps import now
+from leads.mentions import notify_mentioned
+from leads.models import DeletedLeadNote, EditableNote, Lead, LeadNote
 from leads.serializers import LeadNoteDetailSerializer, LeadNoteItemSerializer
 from leads.services import add_note, check_not_erased, lock_lead
 from leads.topics import NOTE_DELETED, NOTE_UPDATED
-from organizations.actors import Actor
-from organizations.models import Organization
+from organizations.actors import Actor, ActorKind
+from organizations.models import Membership, Organization
 from webhooks.events import record_event
 
 
@@ -38,13 +41,22 @@ def write_lead_note(
 
 @atomic_with_retry
 def change_lead_note(
-    *, organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID, note: str | None = None
+    *,
+    organization: Organization,
+    actor: Actor,
+    lead_id: UUID,
+    note_id: UUID,
+    note: str | None = None,
+    mentions: Collection[Membership] = (),
 ) -> Json | None:
-    """Change the text of a note, and return its JSON. Raises as `find_own_note` does. Locks the lead."""
+    """Change the text of a note, notify the members, and return its JSON.
+
+    Raises as `find_own_note` does. Locks the lead.
+    """
     row = find_own_lead_note(organization, actor, lead_id, note_id)
     before = LeadNoteDetailSerializer.get_text(organization, row.pk)
-    row.note = note or row.note
-    row.save(update_fields=["note"])
+    change_text(row, note)
+    notify_mentioned(row, mentions, actor)
     record_event(NOTE_UPDATED, row, actor=actor, before=before)
     return LeadNoteItemSerializer.get(organization, row.pk)
 
@@ -56,6 +68,17 @@ def delete_lead_note(*, organization: Organization, actor: Actor, lead_id: UUID,
     record_event(NOTE_DELETED, row, actor=actor)
     DeletedLeadNote.objects.create(id=row.pk, organization=organization, lead_id=row.lead_id)
     row.delete()
+
+
+def change_text(note: EditableNote, text: str | None) -> None:
+    if text and text != note.note:
+        note.note, note.edited_at = text, now()
+        note.save(update_fields=["note", "edited_at"])
+
+
+def pin_note(*, note: EditableNote, is_pinned: bool) -> None:
+    """Show a note above the others, or no longer. No one is notified: pages alone show it."""
+    type(note).objects.of(note.organization).filter(pk=note.pk).update(is_pinned=is_pinned)
 
 
 def lock_known_lead(organization: Organization, lead_id: UUID) -> Lead:
@@ -85,10 +108,13 @@ def find_repeated(notes: QuerySet[Any], text: str, reference: str | None) -> Any
 
 
 def find_own_note(notes: QuerySet[Any], note_id: UUID, actor: Actor) -> Any:  # noqa: ANN401  # either model
-    """Return the note. Raises ResourceNotFound, and NotAllowed if the actor hasn't written it."""
+    """Return the note. Raises ResourceNotFound, and NotAllowed if the actor is an API key that hasn't written it.
+
+    Which notes a member may change is decided by the pages, as for all rows.
+    """
     note = notes.filter(pk=note_id).first()
     if note is None:
         raise ResourceNotFound
-    if (note.actor_kind, note.actor_id) != (actor.kind, actor.id):
+    if actor.kind == ActorKind.API_KEY and (note.actor_kind, note.actor_id) != (actor.kind, actor.id):
         raise NotAllowed("Only the API key that wrote the note can change or delete it")
     return note

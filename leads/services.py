@@ -25,6 +25,7 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all, insert_or_get
 from leads import topics
+from leads.mentions import notify_mentioned
 from leads.models import (
     CallResult,
     CustomField,
@@ -345,12 +346,14 @@ def add_note(
     id: UUID,
     external_reference: str | None = None,
     call_result: str | None = None,
+    mentions: Collection[Membership] = (),
 ) -> None:
-    """Store a note about a lead and record its event, unless a note with this id exists."""
+    """Store a note about a lead, notify the members and record its event, unless a note with this id exists."""
     columns = {"lead": lead, "note": text, "external_reference": external_reference, **actor_columns(actor)}
     columns["call_result"] = call_result
     note = LeadNote(id=id, organization=organization, **columns)
     if insert_all(note, on_conflict_do_nothing=True):
+        notify_mentioned(note, mentions, actor)
         record_event(topics.NOTE_CREATED, note, actor=actor)
 
 

@@ -45,13 +45,13 @@ NOTE_CREATED = Topic(
 NOTE_UPDATED = Topic(
     "lead.note_updated",
     serializers.LeadNoteDetailSerializer,
-    "The API key that wrote a lead's note changed its text.",
+    "The text of a lead's note was changed, by staff or by the API key that wrote it.",
     is_change=True,
 )
 NOTE_DELETED = Topic(
     "lead.note_deleted",
     serializers.LeadNoteDetailSerializer,
-    "The API key that wrote a lead's note deleted it. `data` is as it was.",
+    "A lead's note was deleted, by staff or by the API key that wrote it. `data` is as it was.",
 )
 CUSTOM_FIELD_CREATED = Topic(
     "custom_field.created",

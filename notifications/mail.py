@@ -46,6 +46,11 @@ def render(notification: Notification, user: User) -> EmailMultiAlternatives:
         return build_email(user.email, subject, "notifications/handed_over", context | names | {"link": link}, headers)
 
     data = sanitize_context(notification.context)
+    if "lead_id" in data:
+        subject = f"{kind}: {data['lead_name'][:MAX_SUBJECT_NAME_LENGTH]}"
+        data["link"] = admin_link("leads/lead", data["lead_id"])
+        return build_email(user.email, subject, "notifications/mention", context | data, headers)
+
     start = datetime.fromisoformat(data["schedule_time"])
     when = format_local_time(start, user.time_zone)
     data |= {"when": when, "link": admin_link("appointments/appointment", data["appointment_id"])}

@@ -39,7 +39,7 @@ class Notification(TenantModel, Job):
     kind = models.CharField(max_length=20, choices=Kind.choices, editable=False)
     medium = models.CharField(max_length=8, choices=ChannelKind.choices, default=ChannelKind.EMAIL, editable=False)
     recipient = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
-    # What it is about: an appointment. Null for other kinds, and for those of version 0.2.
+    # What it is about: an appointment, or a lead. Null for other kinds, and for those of version 0.2.
     subject_id = models.UUIDField(null=True, editable=False)
     context = models.JSONField(editable=False, db_column="facts")
 

@@ -24,7 +24,8 @@ UNSUBSCRIBE_SALT = "notifications.unsubscribe"
 def build_notifications(
     *, organization: Organization, kind: Kind, recipients: list[Membership], context: Context
 ) -> list[Notification]:
-    fields = {"organization": organization, "kind": kind, "subject_id": context.get("appointment_id")}
+    subject_id = context.get("appointment_id") or context.get("lead_id")
+    fields = {"organization": organization, "kind": kind, "subject_id": subject_id}
     if organization.is_test:
         recipients = [member for member in recipients if member.role == MemberRole.OWNER]
     return [Notification(**fields, recipient=member, context=context) for member in recipients if accepts(member, kind)]

@@ -1,7 +1,7 @@
 """All pages of the admin. Django imports this module, and importing a page registers it."""
 # ruff: noqa: F401
 
-from staff import imports, optins
+from staff import imports, notes, optins
 from staff.accounts import invitations, members, organizations, security_log, users
 from staff.appointments import appointments
 from staff.configuration import event_types, fields, statuses

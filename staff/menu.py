@@ -18,7 +18,7 @@ MENU = {
         ("Leads", "person", "leads.lead"),
         ("Duplicates", "compare", "leads.possibleduplicate"),
         ("Opt-ins", "input", "optins.optin"),
-        ("Notes", "edit_note", "appointments.note"),
+        ("Notes", "edit_note", "leads.leadnote"),
         ("Call analyses", "insights", "appointments.callanalysis"),
     ],
     "Setup": [

@@ -15,7 +15,7 @@ from foundation.api.emails import email_key, spellings
 from foundation.api.exceptions import ResourceNotFound, ValidationFailed
 from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
-from leads.notes import find_own_note, find_repeated
+from leads.notes import change_text, find_own_note, find_repeated
 from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
@@ -54,14 +54,14 @@ def change_note(
 ) -> Json | None:
     """Change text and mentions of a note, notify the members whom it mentions only now, and return its JSON.
 
-    Raises as `find_own_note` does, and ValidationFailed for an e-mail of no active member. Locks the appointment.
+    The mentions are e-mails, or members as `mentions`. Raises as `find_own_note` does, and ValidationFailed for an
+    e-mail of no active member. Locks the appointment.
     """
     appointment, note = find_own(organization, actor, appointment_id, note_id)
     before = NoteDetailSerializer.get_text(organization, note.pk)
-    note.note = changes.get("note", note.note)
-    note.save(update_fields=["note"])
-    if "mention_emails" in changes:
-        mentions = find_mentioned(organization, changes["mention_emails"] or ())
+    change_text(note, changes.get("note"))
+    if "mention_emails" in changes or "mentions" in changes:
+        mentions = changes.get("mentions") or find_mentioned(organization, changes.get("mention_emails") or ())
         known = {*note.mention_users.values_list("pk", flat=True)}
         note.mention_users.set(mentions)
         notify_mentioned(note, [member for member in mentions if member.pk not in known], actor)

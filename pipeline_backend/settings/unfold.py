@@ -1,6 +1,7 @@
 """Unfold, the admin's look."""
 
 from django.templatetags.static import static
+from django.urls import reverse_lazy
 
 UNFOLD = {
     "SITE_TITLE": "Pipeline Backend",
@@ -14,4 +15,13 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "staff.home.home",
     "SIDEBAR": {"navigation": "staff.menu.menu"},
+    "TABS": [
+        {
+            "models": ["leads.leadnote", "appointments.note"],
+            "items": [
+                {"title": "About leads", "link": reverse_lazy("admin:leads_leadnote_changelist")},
+                {"title": "About appointments", "link": reverse_lazy("admin:appointments_note_changelist")},
+            ],
+        }
+    ],
 }

@@ -23,7 +23,7 @@ from organizations.models import CAN_BE_ASSIGNED, MemberRole, Membership, Organi
 from organizations.permissions import Area, current_user
 from staff.appointments import record, record_page, selected
 from staff.appointments.forms import AppointmentForm, BookingForm
-from staff.appointments.timeline import APPOINTMENT_SOURCES
+from staff.appointments.timeline import APPOINTMENT_SOURCES, pinned_notes
 from staff.appointments.times import show_times
 from staff.boards.layouts import AppointmentBoard
 from staff.calendar.calendar import Calendar
@@ -142,6 +142,7 @@ class AppointmentAdmin(RecordAdmin):
     }
     more_buttons = (record.cancel,)
     sources = APPOINTMENT_SOURCES
+    pinned = (pinned_notes,)
     cards = (record_page.lead_card, record_page.day_card, record_page.analysis_card)
 
     def record_title(self, row: Appointment) -> str:

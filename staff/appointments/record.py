@@ -16,7 +16,6 @@ from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import TouchPointType
 from staff.appointments.record_forms import (
     CancellationForm,
-    NoteForm,
     OutcomeForm,
     RescheduleForm,
     default_outcome,
@@ -29,6 +28,7 @@ from staff.appointments.schedule import is_canceled
 from staff.appointments.undoing import UndoForm, undo, undo_button
 from staff.boards.moves import board_url
 from staff.leads.next_steps import home_url, own_membership
+from staff.notes import NoteForm, added_text
 from staff.toolkit.actions import actor_of, object_action, row_url
 from staff.toolkit.lists import day_and_time
 from staff.toolkit.record import RecordAdmin
@@ -195,17 +195,23 @@ def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment
 
 
 @object_action(
-    "Add a note", icon="edit_note", question="Everyone who can see the appointment sees the note.", form=NoteForm
+    "Note",
+    icon="edit_note",
+    question="Everyone who can see the appointment sees the note.",
+    form=NoteForm,
+    permission="note",
+    is_possible=lambda appointment: not appointment.lead.is_erased,
 )
 def add_note(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: NoteForm) -> str:
+    actor = actor_of(request)
     services.create_note(
         organization=appointment.organization,
-        actor=actor_of(request),
+        actor=actor,
         appointment=appointment,
         text=form.cleaned_data["note"],
-        mentions=list(form.cleaned_data["mentions"]),
+        mentions=list(form.mentions),
     )
-    return "The note was added."
+    return added_text(form, actor)
 
 
 @object_action(

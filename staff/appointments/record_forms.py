@@ -9,14 +9,12 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.text import get_text_list
-from unfold import widgets
 
 from appointments.models import Appointment, CallAnalysis
 from appointments.services import Audience
 from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import Lead
 from notifications.models import Kind
-from organizations.models import IS_ACTIVE_MEMBER, Membership
 from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.fields import LongTextField, RowField
@@ -159,18 +157,6 @@ class RescheduleForm(ConfirmationForm):
 
 class CancellationForm(ConfirmationForm):
     notes = LongTextField(required=False, label="Note", help_text="The reason. Stored as a note.")
-
-
-class NoteForm(ConfirmationForm):
-    note = LongTextField(rows=4)
-    mentions = forms.ModelMultipleChoiceField(
-        Membership.unscoped.none(), required=False, widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        members = Membership.objects.of(self.subject.organization).filter(IS_ACTIVE_MEMBER)
-        self.fields["mentions"].queryset = members.select_related("user")
 
 
 def may_change(request: HttpRequest, lead: Lead) -> bool:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.http import HttpRequest
@@ -17,12 +18,14 @@ from optins.models import UTM_FIELDS
 from organizations.permissions import PERMISSIONS, Area, has_role
 from organizations.versions import VersionedModel
 from staff.configuration.statuses import status_label
+from staff.leads.record import note_entry
 from staff.toolkit import timeline
 from staff.toolkit.actions import row_url
 from webhooks.models import Delivery, Event
 
 LONG = ("custom_values", *UTM_FIELDS)  # columns that the timeline doesn't need
-MAX_APPOINTMENTS = 500  # of a lead, whose webhooks are looked for
+MAX_APPOINTMENTS = 500  # of a lead, whose messages are looked for
+MAX_PINNED = 10  # notes of the lead, and notes of its appointments
 # Changes that have entries of their own.
 MOVED, OUTCOME = "schedule_time", ("outcome", "no_show")
 
@@ -83,13 +86,18 @@ def changes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[tim
 
 
 def notes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
-    for note in timeline.newest(rows_of_appointments(Note, row), cursor):
-        text, url = f"Note: {name_of(note.appointment)}", row_url(note.appointment)
-        yield timeline.TimelineEntry(note.created_at, note.pk, "notes", text, note.actor_name, body=note.note, url=url)
+    yield from map(appointment_note_entry, timeline.newest(rows_of_appointments(Note, row), cursor))
+
+
+def appointment_note_entry(note: Note) -> timeline.TimelineEntry:
+    text, url = f"Note: {name_of(note.appointment)}", row_url(note.appointment)
+    return timeline.TimelineEntry(
+        note.created_at, note.pk, "notes", text, note.actor_name, body=note.note, url=url, note=note
+    )
 
 
 def mails(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
-    rows = Notification.objects.of(row.organization).filter(subject_id__in=appointments_of(row).values("pk"))
+    rows = Notification.objects.of(row.organization).filter(subject_id__in=subjects_of(row))
     for notification in timeline.newest(rows.select_related("recipient__user").defer("context"), cursor):
         kind, recipient = notification.get_kind_display().capitalize(), notification.recipient
         text = f"{notification.get_medium_display()}: {kind}{f' to {recipient}' if recipient else ''}"
@@ -98,17 +106,28 @@ def mails(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timel
 
 
 def webhooks(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
-    subjects = [
-        row.pk,
-        *appointments_of(row).order_by("-schedule_time").values_list("pk", flat=True)[:MAX_APPOINTMENTS],
-    ]
     deliveries = Delivery.objects.of(row.organization).filter(event=OuterRef("pk"))
-    rows = Event.objects.of(row.organization).filter(Exists(deliveries), subject_id__in=subjects).defer("body")
+    rows = Event.objects.of(row.organization).filter(Exists(deliveries), subject_id__in=subjects_of(row)).defer("body")
     for event in timeline.newest(rows.prefetch_related("deliveries"), cursor):
         states = Counter(delivery.state for delivery in event.deliveries.all())
         summary = ", ".join(f"{states[state]} {State(state).label.lower()}" for state in State.values if states[state])
         text = f"Webhook {event.type}: {summary}"
         yield timeline.TimelineEntry(event.created_at, event.pk, "webhooks", text, event.actor_name, url=row_url(event))
+
+
+def subjects_of(row: VersionedModel) -> list[UUID]:
+    """Return the ids of the row and of its latest appointments."""
+    latest = appointments_of(row).order_by("-schedule_time").values_list("pk", flat=True)
+    return [row.pk, *latest[:MAX_APPOINTMENTS]]
+
+
+def pinned_notes(row: Any) -> Iterator[timeline.TimelineEntry]:
+    """Yield the pinned notes of the lead and of its appointments, also on the page of one of these."""
+    lead: Lead = row if isinstance(row, Lead) else row.lead
+    for note in lead.notes.filter(is_pinned=True)[:MAX_PINNED]:
+        yield note_entry(note)
+    for note in rows_of_appointments(Note, lead).filter(is_pinned=True)[:MAX_PINNED]:
+        yield appointment_note_entry(note)
 
 
 def name_of(appointment: Appointment) -> str:

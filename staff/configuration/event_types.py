@@ -1,4 +1,4 @@
-"""Admin pages of event types, notes and call analyses."""
+"""Admin pages of event types and call analyses."""
 
 from hashlib import sha256
 
@@ -7,10 +7,9 @@ from django.contrib import admin
 from django.db.models import Q
 
 from appointments.conditions import is_open_to
-from appointments.models import Appointment, CallAnalysis, EventType, Note
+from appointments.models import Appointment, CallAnalysis, EventType
 from appointments.services import delete_event_type, save_analysis, save_event_type
 from organizations.permissions import Area
-from staff.toolkit.lists import column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin, TenantForm
 
@@ -37,21 +36,6 @@ class EventTypeAdmin(TenantAdmin):
     list_filter = ("call_category", "provider")
     search_fields = ("name",)
     fields = ("name", ("call_category", "duration_minutes"), ("provider", "owner_name"))
-
-
-@admin.register(Note)
-class NoteAdmin(NewestSearchAdmin):
-    # Notes are added on the appointment's page.
-    empty_text = "Open an appointment and choose Add a note."
-    area = Area.WORK
-    can_add = can_change = False
-    list_display = ("note_start", "appointment", "actor_name", "created_at")
-    note_start = column("Note", str)
-    select_related = ("appointment__lead",)
-    ordering = ("-id",)  # which rises with time, and has an index
-    search_fields = ("note", "actor_name", "appointment__lead__email")
-    search_help_text = f"Search by text, author or the lead's e-mail. {HELP}"
-    fields = ("appointment", "note", "mention_users", "actor_name", "created_at")
 
 
 class CallAnalysisForm(OptimisticLockForm):

@@ -64,4 +64,5 @@ def calls(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     for call in newest(lead.notes.filter(call_result__isnull=False), cursor):
         label: Any = CallResult(call.call_result or "").label
         body = call.note.removeprefix(label).removeprefix(": ")
-        yield TimelineEntry(call.created_at, call.pk, "calls", f"Called: {label.lower()}", call.actor_name, body=body)
+        text = f"Called: {label.lower()}"
+        yield TimelineEntry(call.created_at, call.pk, "calls", text, call.actor_name, body=body, note=call)

@@ -17,7 +17,7 @@ from leads.phones import parse_phone
 from leads.services import add_lead, change_status, edit_lead
 from organizations.permissions import PERMISSIONS, Area, has_role
 from staff.appointments.lead_page import appointments_card, booking_link
-from staff.appointments.timeline import APPOINTMENT_SOURCES
+from staff.appointments.timeline import APPOINTMENT_SOURCES, pinned_notes
 from staff.boards.layouts import LeadBoard
 from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
@@ -210,6 +210,7 @@ class LeadAdmin(RecordAdmin):
         TimelineSource("opt_ins", "Opt-ins", opt_ins),
         *APPOINTMENT_SOURCES,
     )
+    pinned = (pinned_notes,)
     cards = (appointments_card, record.facts_card, duplicates_card)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Fieldsets:

@@ -10,13 +10,14 @@ from django.utils.html import format_html
 from uuid_utils.compat import uuid7
 
 from leads import services
-from leads.models import Lead, LeadChange, TouchPointType
+from leads.models import Lead, LeadChange, LeadNote, TouchPointType
 from organizations.actors import ActorKind
 from staff.configuration.statuses import status_label
 from staff.leads.comparison import custom_fields
+from staff.notes import NoteForm, added_text
 from staff.toolkit import timeline
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
-from staff.toolkit.fields import LongTextField, RowField
+from staff.toolkit.fields import RowField
 from staff.toolkit.forms import NewIdField
 from staff.toolkit.record import Card, Fact, RecordAdmin
 from statuses.models import Board, Status
@@ -37,10 +38,9 @@ class LeadStatusForm(ConfirmationForm):
         status.initial = self.subject.status_id
 
 
-class LeadNoteForm(ConfirmationForm):
+class LeadNoteForm(NoteForm):
     """The form for a note. `new_id` is the note's, so that a form sent twice stores it once."""
 
-    note = LongTextField(rows=4)
     new_id = NewIdField()
 
 
@@ -58,11 +58,25 @@ def set_status(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadSt
     return f"The status is now {status}."
 
 
-@object_action("Note", icon="edit_note", question="Everyone who can see the lead sees the note.", form=LeadNoteForm)
+@object_action(
+    "Note",
+    icon="edit_note",
+    question="Everyone who can see the lead sees the note.",
+    form=LeadNoteForm,
+    permission="note",
+    is_possible=lambda lead: not lead.is_erased,
+)
 def add_note(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadNoteForm) -> str:
     id, actor = form.cleaned_data["new_id"] or uuid7(), actor_of(request)
-    services.add_note(organization=lead.organization, actor=actor, lead=lead, text=form.cleaned_data["note"], id=id)
-    return "The note was added."
+    services.add_note(
+        organization=lead.organization,
+        actor=actor,
+        lead=lead,
+        text=form.cleaned_data["note"],
+        id=id,
+        mentions=form.mentions,
+    )
+    return added_text(form, actor)
 
 
 def facts_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
@@ -89,9 +103,13 @@ def status_changes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timel
 
 def notes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     for note in timeline.newest(lead.notes.filter(call_result=None), cursor):
-        yield timeline.TimelineEntry(
-            note.created_at, note.pk, "notes", "Note", actor_name=note.actor_name, body=note.note
-        )
+        yield note_entry(note)
+
+
+def note_entry(note: LeadNote) -> timeline.TimelineEntry:
+    return timeline.TimelineEntry(
+        note.created_at, note.pk, "notes", "Note", actor_name=note.actor_name, body=note.note, note=note
+    )
 
 
 def changes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:

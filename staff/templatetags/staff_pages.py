@@ -1,6 +1,7 @@
 """Template filters and tags of staff pages: times in words, and the address at which an open page asks for updates."""
 
 from datetime import datetime, timedelta
+from typing import Any
 from urllib.parse import urlencode
 
 from django import template
@@ -35,6 +36,23 @@ def due(at: datetime) -> str:
 @register.filter
 def is_due(at: datetime) -> bool:
     return at <= timezone.now()
+
+
+@register.inclusion_tag("staff/note_buttons.html", takes_context=True)
+def note_buttons(context: Any, note: Any) -> dict[str, object]:
+    """Show what the user may do with a note."""
+    # Unfold renders a widget while it is imported, and so this module is imported before its own.
+    from staff import notes  # noqa: PLC0415
+    from staff.toolkit.actions import row_url  # noqa: PLC0415
+
+    request, urls = context["request"], {}
+    if notes.may_edit(request, note):
+        urls["edit_url"] = row_url(note)
+        urls["delete_url"] = reverse(f"admin:{note._meta.app_label}_{note._meta.model_name}_delete", args=[note.pk])
+    if notes.may_note(request, note):
+        button = (notes.unpin if note.is_pinned else notes.pin).button
+        urls |= {"pin_url": button.url(note), "pin_label": button.label}
+    return {**urls, "csrf_token": context.get("csrf_token")}
 
 
 @register.simple_tag

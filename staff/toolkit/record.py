@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString
 from leads.models import CustomField
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import Organization
+from organizations.permissions import PERMISSIONS, has_role
 from staff.toolkit.actions import AnyRow, ObjectAction, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomValuesForm, build_form_field, form_field_name
@@ -71,6 +72,7 @@ class RecordAdmin(TenantAdmin):
     main_buttons: ClassVar[dict[Action, str]]  # with their keys
     more_buttons: ClassVar[Sequence[Action]]
     sources: ClassVar[Sequence[TimelineSource]]
+    pinned: ClassVar[Sequence[Callable[[Any], Iterable[TimelineEntry]]]] = ()  # entries above the timeline's
     cards: ClassVar[Sequence[Callable[["RecordAdmin", HttpRequest, Any], Card | None]]]
 
     def get_urls(self) -> list[URLPattern]:
@@ -121,6 +123,7 @@ class RecordAdmin(TenantAdmin):
             "main": [*filter(None, links), *self.open_buttons(request, row, self.main_buttons)],
             "more": [RecordButton(button.label, button.url(row), is_danger=button.danger) for button in more],
             "timeline": self.timeline(request, row),
+            "pinned": [entry for find in self.pinned for entry in find(row)],
             "cards": [card for build in self.cards if (card := build(self, request, row))],
             "can_edit": self.has_change_permission(request, row),
         }
@@ -152,6 +155,10 @@ class RecordAdmin(TenantAdmin):
             raise BadRequest("The timeline has no such kind.")
         entries = [entry for source in sources if kind in ("", source.kind) for entry in source.query(row, cursor)]
         return page_of(entries, kinds, kind, cursor)
+
+    def has_note_permission(self, request: HttpRequest, obj: AnyRow) -> bool:
+        """Return whether the user may write notes: about every row of the organization, also a colleague's."""
+        return has_role(request, PERMISSIONS[self.area].add, obj.organization_id)
 
     def history_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None

@@ -52,6 +52,7 @@ class TimelineEntry(NamedTuple):
     body: str = ""
     details: Sequence[Detail] = ()
     url: str = ""
+    note: Any = None  # of a lead or an appointment, which can be edited
 
     @property
     def folded(self) -> list[Detail]:

@@ -178,7 +178,7 @@ def test_a_note_moves_updated_at_and_records_an_event(api, organization, owner, 
     """docs/interface.md, A30"""
     before = api.get_appointment(booked)
 
-    press(owner, "add_note", booked, note="Call Hana first", mentions=[host.pk])
+    press(owner, "add_note", booked, note=f"Call @{host} first")
 
     (event,) = new_events()
     after = api.get_appointment(booked)
@@ -186,7 +186,7 @@ def test_a_note_moves_updated_at_and_records_an_event(api, organization, owner, 
     assert event["type"] == "note.created"
     assert event["data"] == {
         "id": str(note.pk),
-        "note": "Call Hana first",
+        "note": f"Call @{host} first",
         "mention_users": [after["host"]],
         "external_reference": None,
         "author": event["actor"],

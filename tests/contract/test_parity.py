@@ -367,13 +367,12 @@ def test_setting_the_status_of_a_lead(world: World, role: str) -> None:
 
 
 def test_adding_a_note(world: World) -> None:
+    text = f"@{world.host} call first"
     assert_same(
         world,
         {
-            "admin": lambda: world.press("add_note", note="Call first", mentions=[world.host.pk]),
-            **by_everyone(
-                world, lambda actor: create_note(**world.common(actor), text="Call first", mentions=[world.host])
-            ),
+            "admin": lambda: world.press("add_note", note=text),
+            **by_everyone(world, lambda actor: create_note(**world.common(actor), text=text, mentions=[world.host])),
         },
     )
 

@@ -373,8 +373,8 @@ class Acts:
         self.press("cancel", appointment, notes=self.word() if self.chance(50) else "")
 
     def add_note_page(self) -> None:
-        mentions = [self.member().pk] if self.chance(50) else []
-        self.press("add_note", self.appointment(), note=self.word(), mentions=mentions)
+        mention = f" @{self.member()}" if self.chance(50) else ""
+        self.press("add_note", self.appointment(), note=f"{self.word()}{mention}")
 
     def add_analysis_page(self) -> None:
         """Add a call analysis to an appointment, or change the one that it has."""

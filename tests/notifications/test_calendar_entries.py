@@ -205,7 +205,7 @@ def test_a_duration_is_from_five_minutes_to_a_day(minutes: str, owner: Client, o
 def mention(client: Client, appointment_id: str, note: str, *members: Membership) -> None:
     """Add a note in the admin that mentions these members."""
     url = admin_url(Appointment, "add_note", appointment_id)
-    response = client.post(url, {"note": note, "mentions": [str(member.pk) for member in members]})
+    response = client.post(url, {"note": " ".join([note, *(f"@{member.user.email}" for member in members)])})
     assert response.status_code == 302, form_errors(response)
 
 

@@ -109,13 +109,11 @@ def lead(api: ApiClient, organization: Organization, host: Membership, owner: Cl
     url = admin_url(Appointment, "change", appointment.pk)
     links = {"recording_url": f"https://rec.example/{WORD}", f"custom_{fields[1].pk.hex}": WORD}
     owner.post(url, form_data(owner, url, **links))
-    owner.post(
-        admin_url(Appointment, "add_note", appointment.pk), {"note": f"{WORD} called", "mentions": [str(host.pk)]}
-    )
+    owner.post(admin_url(Appointment, "add_note", appointment.pk), {"note": f"{WORD} called @{host}"})
     texts = dict.fromkeys(("call_analysis_call_id", "ai_generated_title", "ai_suggested_outcome", "ai_rationale"), WORD)
     url = admin_url(CallAnalysis, "add")
     owner.post(url, form_data(owner, url, appointment=appointment.pk, ai_confidence_score="0.5", **texts))
-    owner.post(admin_url(Lead, "add_note", lead.pk), {"note": f"{WORD} again"})
+    owner.post(admin_url(Lead, "add_note", lead.pk), {"note": f"{WORD} again @{host}"})
     owner.post(admin_url(Lead, "set_next_step", lead.pk), {"at": "2027-03-01T10:00", "type": "CALL", "note": WORD})
     cells = f"E-mail,Last name,Phone\n{EMAIL},{WORD},+1{PHONE}\n".encode()
     read, _unread = (

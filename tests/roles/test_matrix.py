@@ -74,7 +74,9 @@ ROWS: dict[str, tuple[Rule, Rule, Rule, Rule]] = {
     "optins.optin": (EVERYBODY, NOBODY, NOBODY, NOBODY),
     "appointments.appointment": (EVERYBODY, WORKERS, own_work, NOBODY),
     "appointments.callanalysis": (EVERYBODY, WORKERS, own_work, NOBODY),
-    "appointments.note": (EVERYBODY, NOBODY, NOBODY, NOBODY),
+    # Those of the sample data are by nobody in particular; tests/record/test_notes.py says who changes their own.
+    "appointments.note": (EVERYBODY, NOBODY, LEADERS, LEADERS),
+    "leads.leadnote": (EVERYBODY, NOBODY, LEADERS, LEADERS),
     "appointments.eventtype": (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     "statuses.status": (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     "webhooks.event": (BACK_OFFICE, NOBODY, NOBODY, NOBODY),
@@ -102,10 +104,8 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
             "appointments_appointment_set_follow_up",
             "appointments_appointment_set_outcome",
             "appointments_appointment_undo_outcome",
-            "appointments_appointment_add_note",
             "appointments_appointment_cancel",
             "leads_lead_set_status",
-            "leads_lead_add_note",
             "leads_lead_set_next_step",
             "leads_lead_finish_next_step",
             "leads_lead_change_next_step",
@@ -130,6 +130,14 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
             for act in ("save", "change")
         ],
         (EVERYBODY, EVERYBODY),  # their own; tests/lists/test_saved_views.py says who shares
+    ),
+    **dict.fromkeys(
+        [
+            "appointments_appointment_add_note",
+            "leads_lead_add_note",
+            *(f"{name}_{act}" for name in ("leads_leadnote", "appointments_note") for act in ("pin", "unpin")),
+        ],
+        (WORKERS, WORKERS),  # also about a colleague's
     ),
     "leads_lead_export_json": (BACK_OFFICE, BACK_OFFICE),
     "leads_lead_erase": (LEADERS, LEADERS),
