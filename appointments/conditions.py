@@ -28,7 +28,9 @@ from leads.models import LeadNote, NextStep, TouchPointType
 from statuses.models import PAID_ROLES, StatusRole
 
 BOOKED_ROLES = [StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED]
-NOT_SHOWN_ROLES = [StatusRole.CANCELED, StatusRole.NO_SHOW]
+# Rescheduled is an outcome: the lead asked for another day, which is another booking.
+NO_OUTCOME_ROLES = [StatusRole.APPOINTMENT_BOOKED]
+NOT_SHOWN_ROLES = [StatusRole.CANCELED, StatusRole.NO_SHOW, StatusRole.RESCHEDULED]
 LONGEST = timedelta(days=1)  # the limit of a call's duration
 LATE = timedelta(hours=1)  # a call that is entered later than this after its beginning is history
 FEW = 1_000  # rows that are faster found by their ids

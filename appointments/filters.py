@@ -7,7 +7,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Q, QuerySet
 
 from appointments import models
-from appointments.conditions import BOOKED_ROLES
+from appointments.conditions import NO_OUTCOME_ROLES
 from foundation.api import filters
 from foundation.api.unfiltered import NamedListFilter, RelatedListFilter
 from foundation.db.expressions import is_any_of
@@ -31,10 +31,10 @@ LEAD_EVENTS.add(models.DeletedNote, "appointment__lead")
 
 
 class HasOutcomeFilter(filters.BooleanFilter):
-    """Appointments whose outcome has been set since the booking: it is neither empty nor booked nor rescheduled."""
+    """Appointments whose outcome has been set since the booking: it is neither empty nor booked."""
 
     def filter(self, qs: QuerySet, value: bool) -> QuerySet:
-        is_booked, statuses = Q(role__in=BOOKED_ROLES), Status.objects.of(self.parent.organization).order_by()
+        is_booked, statuses = Q(role__in=NO_OUTCOME_ROLES), Status.objects.of(self.parent.organization).order_by()
         statuses = statuses.filter(~is_booked if value else is_booked)
         is_any: Any = is_any_of(self.field_name, ArraySubquery(statuses.values("pk")))
         return qs.filter(is_any) if value else qs.filter(Q(is_any) | Q(**{self.field_name: None}))
@@ -59,7 +59,7 @@ class AppointmentFilter(CountedListFilter):
     call_category = filters.ChoiceFilter("call_category", models.CallCategory)
     outcome_role = filters.ChoiceFilter("outcome__role", StatusRole)
     has_outcome = HasOutcomeFilter(
-        "outcome", help_text="Whether the outcome is another one than none, booked (APPOINTMENT_BOOKED) or RESCHEDULED."
+        "outcome", help_text="Whether the outcome is another one than none and booked (APPOINTMENT_BOOKED)."
     )
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
     triager = MemberEmailFilter("triager", help_text="The triager's e-mail.")

@@ -194,7 +194,7 @@ WITH bookings AS (
         appointment.lead_id,
         array_agg(appointment.created_at ORDER BY appointment.created_at) AS times,
         max(appointment.created_at) FILTER (
-            WHERE schedule_time <= %(at)s AND (role IS NULL OR role NOT IN ('CANCELED', 'NO_SHOW'))
+            WHERE schedule_time <= %(at)s AND (role IS NULL OR role NOT IN ('CANCELED', 'NO_SHOW', 'RESCHEDULED'))
         ) AS last_shown,
         max(appointment.created_at) FILTER (
             WHERE schedule_time <= %(at)s AND role IN ('WON', 'PARTIAL_PAYMENT')

@@ -90,7 +90,7 @@ def upcoming(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appo
 
 
 def without_outcome(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:
-    return conditions.without_outcome(rows, status_ids(request, *conditions.BOOKED_ROLES), now())
+    return conditions.without_outcome(rows, status_ids(request, *conditions.NO_OUTCOME_ROLES), now())
 
 
 def past(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointment]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from appointments.conditions import BOOKED_ROLES, NOT_SHOWN_ROLES
+from appointments.conditions import BOOKED_ROLES
 from appointments.models import Appointment, Note, OutcomeChange
 from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
@@ -25,7 +25,7 @@ from statuses.services import default_status, get_board_status
 from webhooks.events import record_event, store_changes
 from webhooks.topics import Topic
 
-NOT_HELD_ROLES = (None, *NOT_SHOWN_ROLES)
+NOT_HELD_ROLES = (None, StatusRole.CANCELED, StatusRole.NO_SHOW)
 PERSONAL_FIELDS = {"meeting_url", "recording_url", "custom_values"}  # erasing a lead empties them
 # A calendar entry depends on these, the time and the outcome.
 INVITATION_COLUMNS = (

@@ -123,7 +123,7 @@ def unselective_filters(dataset: Dataset) -> Iterator[FilterCase]:
     yield one_filter("outcome_role", "LOST", "LOST", OUTCOME_ROLE.format(roles="'LOST'"))
     roles = "WON,LOST,NO_SHOW"
     yield one_filter("outcome_role", roles, roles, OUTCOME_ROLE.format(roles="'WON', 'LOST', 'NO_SHOW'"))
-    booked = OUTCOME_ROLE.format(roles="'APPOINTMENT_BOOKED', 'RESCHEDULED'")
+    booked = OUTCOME_ROLE.format(roles="'APPOINTMENT_BOOKED'")
     yield one_filter("has_outcome", "true", "true", f"outcome_id IS NOT NULL AND NOT {booked}")
     yield one_filter("has_outcome", "false", "false", f"(outcome_id IS NULL OR {booked})")
     for parameter, column, email in [

@@ -70,7 +70,7 @@ def appointment_lists(page: FiguresPage, rows: QuerySet[Appointment], statuses: 
         )
         for day, period in days.items()
     ]
-    booked = status_ids(statuses, *conditions.BOOKED_ROLES)
+    booked = status_ids(statuses, *conditions.NO_OUTCOME_ROLES)
     without_outcome = work_list(
         page,
         ("without_outcome", "Without outcome", "Every past appointment has an outcome."),

@@ -124,6 +124,19 @@ def test_the_numbers_of_a_week(mia: Client):
     ]
 
 
+def test_a_rescheduled_call_is_neither_shown_nor_without_outcome(week: Week, mia: Client):
+    """The lead asked for another day."""
+    week.appointments["Ended"].outcome = week.status("RESCHEDULED")
+    week.appointments["Ended"].save()
+
+    page = mia.get(HOME, {"days": "7"})
+
+    assert work(page)["Without outcome"] == ("0", [])
+    assert groups(page)["Hana"] == ["5", "1", "1", "1", "1", "0", "50 %", "100 %"]
+    listed = {url: rows for url, rows in linked_numbers(page.content.decode()).items() if "result=shown" in url}
+    assert {url: count_listed_rows(week.mia.user, url) for url in listed} == listed
+
+
 def test_the_numbers_of_each_day_in_the_users_zone(mia: Client):
     page = mia.get(HOME, {"days": "7"})
 
