@@ -165,6 +165,7 @@ class NotePage(NewestSearchAdmin):
     pin, unpin = pin, unpin
     note_start = column("Note", lambda note: Truncator(note.note).chars(MAX_CHARACTERS))
     ordering = ("-id",)  # which rises with time, and has an index
+
     def has_write_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_write_permission(request) if obj is None else may_edit(request, obj)
 

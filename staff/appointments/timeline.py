@@ -74,12 +74,18 @@ def outcomes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[ti
         labels = status_label(change.from_status), status_label(change.to_status)
         text = format_html("Outcome of {}: {} → {}", name_of(change.appointment), *labels)
         url = row_url(change.appointment)
-        yield timeline.TimelineEntry(change.created_at, change.pk, "appointments", text, change.actor_name, url=url)
+        takes = [("note", change.appointment_id), ("status", change.to_status.role)]  # which it has moved the lead to
+        yield timeline.TimelineEntry(
+            change.created_at, change.pk, "appointments", text, change.actor_name, url=url, takes=takes
+        )
 
 
 def changes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     rows = rows_of_appointments(AppointmentChange, row).exclude(fields__has_key=MOVED)
     rows = rows.alias(others=timeline.fields_without(*OUTCOME)).exclude(others={})
+    # A cancellation ends the meeting, too, which goes without saying.
+    ended = Q(fields__has_key="outcome", fields__meeting_url__1=None, without_meeting={})
+    rows = rows.alias(without_meeting=timeline.fields_without(*OUTCOME, "meeting_url")).exclude(ended)
     for change in timeline.newest_changes(rows, cursor):
         entry = timeline.change_entry(change, Appointment, without=OUTCOME)
         yield entry._replace(text=f"{name_of(change.appointment)}: {entry.text}", url=row_url(change.appointment))
@@ -92,7 +98,15 @@ def notes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timel
 def appointment_note_entry(note: Note) -> timeline.TimelineEntry:
     text, url = f"Note: {name_of(note.appointment)}", row_url(note.appointment)
     return timeline.TimelineEntry(
-        note.created_at, note.pk, "notes", text, note.actor_name, body=note.note, url=url, note=note
+        note.created_at,
+        note.pk,
+        "notes",
+        text,
+        note.actor_name,
+        body=note.note,
+        url=url,
+        note=note,
+        key=("note", note.appointment_id),
     )
 
 
@@ -149,5 +163,5 @@ APPOINTMENT_SOURCES = [
     timeline.TimelineSource("notes", "Notes", notes),
     timeline.TimelineSource("changes", "Changes", changes),
     timeline.TimelineSource("mails", "E-mails", mails, may_view_messages),
-    timeline.TimelineSource("webhooks", "Webhooks", webhooks, may_view_messages),
+    timeline.TimelineSource("webhooks", "Connections", webhooks, may_view_messages, on_request=True),
 ]

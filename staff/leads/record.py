@@ -98,7 +98,15 @@ def status_changes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timel
         before, text = change.from_status, format_html("Lead added: {}", status_label(change.to_status))
         if before:
             text = format_html("Status: {} → {}", status_label(before), status_label(change.to_status))
-        yield timeline.TimelineEntry(change.created_at, change.pk, "statuses", text, actor_name=change.actor_name)
+        yield timeline.TimelineEntry(
+            change.created_at,
+            change.pk,
+            "statuses",
+            text,
+            actor_name=change.actor_name,
+            key=("status", change.to_status.role) if before else None,
+            as_detail=timeline.Detail("Lead", str(change.to_status), str(before)),
+        )
 
 
 def notes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:

@@ -153,7 +153,8 @@ class RecordAdmin(TenantAdmin):
         kind, cursor = request.GET.get("kind", ""), parse_cursor(request.GET.get("older", ""))
         if kind and kind not in kinds:
             raise BadRequest("The timeline has no such kind.")
-        entries = [entry for source in sources if kind in ("", source.kind) for entry in source.query(row, cursor)]
+        chosen = [source for source in sources if (source.kind == kind if kind else not source.on_request)]
+        entries = [entry for source in chosen for entry in source.query(row, cursor)]
         return page_of(entries, kinds, kind, cursor)
 
     def has_note_permission(self, request: HttpRequest, obj: AnyRow) -> bool:

@@ -1,7 +1,7 @@
 """The timeline of a record: pages of events from several sources, newest first, and changes in words."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
@@ -21,6 +21,7 @@ from organizations.versions import Change
 PAGE = 50  # entries of the timeline
 MAX_PAGE_TEXT = 200_000  # characters of a page, after which it ends
 MAX_TEXT = 300  # characters of a text that a form has sent
+ACT = timedelta(seconds=1)  # which one act takes at most
 TOO_LONG = "too long to show here"
 SHORT_FIELDS = """CASE WHEN octet_length(%(expressions)s::text) <= 20000 THEN %(expressions)s ELSE (
     SELECT jsonb_object_agg(key, CASE WHEN octet_length(value::text) <= 2000 THEN value
@@ -53,6 +54,10 @@ class TimelineEntry(NamedTuple):
     details: Sequence[Detail] = ()
     url: str = ""
     note: Any = None  # of a lead or an appointment, which can be edited
+    # Entries of one act are shown as one: that which takes others, by their keys, has their text and details.
+    takes: Sequence[Hashable] = ()
+    key: Hashable = None
+    as_detail: Detail | None = None  # in place of the text
 
     @property
     def folded(self) -> list[Detail]:
@@ -67,13 +72,17 @@ class Cursor(NamedTuple):
 
 
 class TimelineSource(NamedTuple):
-    """A query for entries. Several sources may have one kind, which people can filter by."""
+    """A query for entries. Several sources may have one kind, which people can filter by.
+
+    Those with `on_request` are shown only then.
+    """
 
     kind: str
     label: str
     # Returns the newest entries about a record that are older than the cursor: at most `PAGE` + 1, as `newest` does.
     query: Callable[[Any, Cursor | None], Iterable[TimelineEntry]]
     is_allowed: Callable[[HttpRequest, Any], bool] = lambda request, row: True
+    on_request: bool = False
 
 
 class Timeline(NamedTuple):
@@ -135,6 +144,7 @@ def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, curs
 
     It ends after `PAGE` entries, or with the one that has the last of `MAX_PAGE_TEXT` characters.
     """
+    entries = join_acts(entries)
     entries.sort(key=lambda entry: (entry.at, entry.id), reverse=True)
     chosen, older = {"kind": kind} if kind else {}, ""
     page: list[TimelineEntry] = []
@@ -148,6 +158,33 @@ def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, curs
         last = page[-1]
         older = "?" + urlencode({**chosen, "older": f"{isoformat_z(last.at)}_{last.id}"})
     return Timeline(page, kinds, kind, f"?{urlencode(chosen)}" if cursor else "", older)
+
+
+def join_acts(entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
+    """Return the entries, with those of one act as one: of the same person, less than a second apart."""
+    by_key: dict[Hashable, list[TimelineEntry]] = {}
+    for entry in entries:
+        by_key.setdefault(entry.key, []).append(entry)
+    taken: set[UUID] = set()
+    joined = []
+    for entry in entries:
+        for key in entry.takes:
+            for part in by_key.get(key, ()):
+                is_same = part.actor_name == entry.actor_name and abs(part.at - entry.at) < ACT
+                if is_same and part.id not in taken:
+                    taken.add(part.id)
+                    entry = join(entry, part)
+                    break
+        joined.append(entry)
+    return [entry for entry in joined if entry.id not in taken or entry.takes]
+
+
+def join(entry: TimelineEntry, part: TimelineEntry) -> TimelineEntry:
+    # At the time of the first, so that the next page begins after both.
+    at, id = min((entry.at, entry.id), (part.at, part.id))
+    details = [*entry.details, *part.details, *([part.as_detail] if part.as_detail else [])]
+    body, note = entry.body or part.body, entry.note or part.note
+    return entry._replace(at=at, id=id, body=body, note=note, details=details)
 
 
 def full_time(at: datetime) -> str:

@@ -116,9 +116,7 @@ def test_the_timeline_tells_everything_that_happened_and_who_did_it(
     entries = timeline(owner, lead)
 
     assert entries == sorted(entries, key=lambda entry: (entry.at, entry.id), reverse=True)
-    assert {entry.kind for entry in entries} == {
-        *("notes", "statuses", "changes", "opt_ins", "appointments", "mails", "webhooks")
-    }
+    assert {entry.kind for entry in entries} == {*("notes", "statuses", "changes", "opt_ins", "appointments", "mails")}
     texts = [(entry.actor_name, str(entry.text)) for entry in entries]
     assert any(text.startswith("Rescheduled") and who == actor.name for who, text in texts)
     assert any("No-show" in text and text.startswith("Outcome") and who == actor.name for who, text in texts)
@@ -325,8 +323,29 @@ def test_a_viewer_sees_the_record_without_buttons_and_changes_nothing(
     assert not {"webhooks", "mails"} & record["timeline"].kinds.keys()
 
 
+def test_a_cancellation_is_one_entry(owner: Client, lead: Lead, appointment: Appointment) -> None:
+    """It has the reason and the lead's status; without the end of the meeting, and what connected systems got."""
+    edit_appointment(
+        organization=lead.organization,
+        actor=owner_actor(lead.organization),
+        appointment=appointment,
+        meeting_url="https://meet.example/1",
+    )
+    before = {entry.id for entry in timeline(owner, lead)}
+
+    owner.post(admin_url(Appointment, "cancel", appointment.pk), {"notes": "Ill"})
+
+    (entry,) = [entry for entry in timeline(owner, lead) if entry.id not in before and entry.kind != "mails"]
+    assert ("Outcome" in entry.text, entry.body) == (True, "Ill")
+    assert [tuple(detail) for detail in entry.details] == [("Lead", "Canceled", "Appointment booked")]
+    assert timeline(owner, lead, kind="notes")[0].body == "Ill"
+    assert str(timeline(owner, lead, kind="statuses")[0].text).startswith("Status: ")
+
+
 def test_only_who_may_see_events_sees_webhooks(owner: Client, closer: Client, lead: Lead) -> None:
+    """And only on request."""
     assert "webhooks" in owner.get(page_url(lead)).context["record"]["timeline"].kinds
+    assert {entry.kind for entry in timeline(owner, lead, kind="webhooks")} == {"webhooks"}
     assert closer.get(page_url(lead), {"kind": "webhooks"}).status_code == 400
 
 
