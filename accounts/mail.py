@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 from accounts.invitations import invitation_link, unsubscribe_path
 from accounts.new_password import VALID_FOR, choose_recipient, reset_link
 from accounts.sessions import describe_browser
+from accounts.verification import verification_link
 from foundation.db.timestamps import now
 from foundation.outbox import Result
 from notifications.daily_limit import DailyLimit
@@ -58,6 +59,9 @@ class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
     def complete_jobs(self, jobs: list[PasswordReset]) -> list[PasswordReset]:
         """Choose the account to mail, if there is one, and make the link, because rendering makes no query."""
         for reset in jobs:
+            if reset.is_verification:
+                reset.link = verification_link(reset.user)
+                continue
             reset.user = None if reset.created_at < now() - VALID_FOR else choose_recipient(reset)
             reset.link = reset_link(reset.user) if reset.user else ""
         return jobs
@@ -66,6 +70,8 @@ class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
         if reset.user is None:
             return Result()
         context = {"link": reset.link, "email": reset.user.email}
+        if reset.is_verification:
+            return build_email(reset.user.email, "Verify your address", "accounts/verification_email", context)
         return build_email(reset.user.email, "Choose a new password", "accounts/password_reset_email", context)
 
 

@@ -163,7 +163,7 @@ def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(reverse("password_reset_done"))
         form.add_error(None, TOO_MANY_ATTEMPTS)
     text = "Enter the address of your account. We will send you a link to choose a new password."
-    return account_page(request, "page", "Forgotten password", text=text, form=form, button="Send the link")
+    return account_page(request, "page", "Forgot your password?", text=text, form=form, button="Send the link")
 
 
 @link_page
@@ -173,7 +173,7 @@ def password_reset_done(request: HttpRequest) -> HttpResponse:
         "If there is an account with this address, it will get an e-mail with a link within a few minutes. The link is "
         "valid for one hour."
     )
-    return account_page(request, "page", "Forgotten password", text=text)
+    return account_page(request, "page", "Forgot your password?", text=text)
 
 
 class ChoosePasswordView(PasswordResetConfirmView):

@@ -57,8 +57,7 @@ def check_can_enrol(stored: User) -> None:
         raise Conflict("Two-factor sign-in is already on.")
     # The second factor of a person with another one's address would keep the other one out.
     if stored.email_verified_at is None:
-        text = "Your e-mail address is not verified yet. Ask for a new password first: its link verifies the address."
-        raise Conflict(text)
+        raise Conflict("Confirm your e-mail address first: we'll send you a link.")
 
 
 def start_enrolment(*, user: User) -> str:

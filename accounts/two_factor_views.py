@@ -23,6 +23,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 from accounts import two_factor
 from accounts.pages import account_page, secret_page
 from accounts.sign_in_limits import TOO_MANY_ATTEMPTS, is_old_password_check_allowed, remember_browser
+from accounts.verification import request_verification
 from foundation.api.exceptions import Conflict
 from organizations.isolation import bypass_rls
 from organizations.models import User
@@ -32,7 +33,7 @@ PENDING_KEY = "pending_sign_in"
 PENDING_SECONDS = 600
 ISSUER = "Pipeline Backend"
 # The pages that are open to users who must set up two-factor sign-in first.
-OPEN_PAGES = {"two_factor", "token", "logout", "jsi18n"}
+OPEN_PAGES = {"two_factor", "verify_address", "token", "logout", "jsi18n"}
 
 Result = TypeVar("Result")
 
@@ -136,6 +137,13 @@ def two_factor_page(request: HttpRequest) -> HttpResponse:
 def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
     if data is None:
         return account_page(request, "two_factor_start", "Two-factor sign-in")
+    if "verify" in data:
+        try:
+            request_verification(user=user)
+            messages.success(request, f"We have sent a link to {user.email}. It is valid for one hour.")
+        except Conflict as error:
+            messages.error(request, str(error))
+        return HttpResponseRedirect(reverse("admin:two_factor"))
     if "start" in data:
         try:
             form, key = PasswordAndCodeForm(request), two_factor.start_enrolment(user=user)

@@ -312,11 +312,18 @@ def check_not_erased(lead: Lead) -> None:
 
 @atomic_with_retry
 def edit_lead(
-    *, organization: Organization, actor: Actor, lead: Lead, hand_over_steps: bool = False, **fields: Any
+    *,
+    organization: Organization,
+    actor: Actor,
+    lead: Lead,
+    hand_over_steps: bool = False,
+    step_owners: Mapping[str, str | None] | None = None,
+    **fields: Any,
 ) -> Lead:
     """Raise ValidationFailed if another lead has the new e-mail, Conflict if the lead was erased. Locks the lead.
 
     With `hand_over_steps`, a new setter also gets the open next steps of the former one, and those of no one.
+    `step_owners` gives each of these steps its owner.
     """
     stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
     check_not_erased(stored)
@@ -328,6 +335,8 @@ def edit_lead(
     if hand_over_steps and "setter" in fields:
         steps = NextStep.objects.of(organization).filter(Q(owner=stored.setter_id) | Q(owner=None), lead=stored)
         steps.filter(done_at=None).update(owner=fields["setter"])
+    for step, owner in (step_owners or {}).items():
+        NextStep.objects.of(organization).filter(lead=stored, pk=step, done_at=None).update(owner=owner)
     for name, value in fields.items():
         setattr(stored, name, value)
     if "first_name" in fields:

@@ -74,9 +74,7 @@ def account_items(request: HttpRequest) -> list[dict[str, object]]:
     ]
     # Notification settings belong to a membership; an operator may have none.
     if roles_by_organization(request):
-        mails = menu_item("My e-mail notifications", "mail", "organizations_membership_changelist")
-        link = f"{mails['link']}?user__id__exact={user.pk}"
-        items.insert(1, {**mails, "link": link, "active": "user__id__exact" in request.GET})
+        items.insert(1, menu_item("My e-mail notifications", "mail", "own_notifications"))
     return items
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.text import Truncator, get_text_list
@@ -122,8 +122,9 @@ def record_url(note: Any) -> str:
     return f"{row_url(note.lead if isinstance(note, LeadNote) else note.appointment)}#record-timeline"
 
 
-def next_url(request: HttpRequest, note: Any) -> str:
-    return record_url(note)
+def back(request: HttpRequest, note: Any, result: str) -> HttpResponse:
+    messages.success(request, result)
+    return redirect(record_url(note))
 
 
 @object_action(
@@ -133,11 +134,12 @@ def next_url(request: HttpRequest, note: Any) -> str:
     question="Show this note above the others?",
     permission="pin",
     is_possible=lambda note: not note.is_pinned,
-    next_url=next_url,
+    next_url=lambda request, note: record_url(note),
+    answer=back,
 )
 def pin(page: Any, request: HttpRequest, note: Any, form: ConfirmationForm) -> str:
     pin_note(note=note, is_pinned=True)
-    return "Pinned."
+    return "The note is pinned."
 
 
 @object_action(
@@ -147,11 +149,12 @@ def pin(page: Any, request: HttpRequest, note: Any, form: ConfirmationForm) -> s
     question="Show this note among the others again?",
     permission="pin",
     is_possible=lambda note: note.is_pinned,
-    next_url=next_url,
+    next_url=lambda request, note: record_url(note),
+    answer=back,
 )
 def unpin(page: Any, request: HttpRequest, note: Any, form: ConfirmationForm) -> str:
     pin_note(note=note, is_pinned=False)
-    return "Unpinned."
+    return "The note is no longer pinned."
 
 
 class NotePage(NewestSearchAdmin):

@@ -20,6 +20,7 @@ from accounts.sessions import sessions_page, token_view
 from accounts.sign_in import SignInView
 from accounts.time_zone import use_browser_zone
 from accounts.two_factor_views import require_two_factor, second_factor_page, two_factor_page
+from accounts.verification import verify_address_page
 from foundation.db.retry import is_serialization_failure
 from organizations.isolation import bypass_rls
 from organizations.permissions import roles_by_organization
@@ -87,6 +88,7 @@ class PipelineAdminSite(UnfoldAdminSite):
 
     def get_urls(self) -> list[URLPattern]:
         # They import pages of models, which register with this site.
+        from staff.accounts.own_notifications import own_notifications_page  # noqa: PLC0415
         from staff.growth import growth_page  # noqa: PLC0415
         from staff.reports import reports_page  # noqa: PLC0415
         from staff.search import search_page  # noqa: PLC0415
@@ -102,8 +104,10 @@ class PipelineAdminSite(UnfoldAdminSite):
             path("reports/", reports, name="reports"),
             path("reports/report.csv", reports, {"is_csv": True}, name="reports_csv"),
             path("account/sessions/", self.admin_view(sessions_page), name="sessions"),
+            path("account/notifications/", self.admin_view(own_notifications_page), name="own_notifications"),
             path("account/token/", self.admin_view(token_view), name="token"),
             path("account/time-zone/", self.admin_view(use_browser_zone), name="time_zone"),
+            path("account/verify/<str:token>/", self.admin_view(verify_address_page), name="verify_address"),
             path("account/two-factor/", self.admin_view(two_factor_page), name="two_factor"),
             path("second-factor/", second_factor_page, name="second_factor"),
             *urls,

@@ -94,7 +94,7 @@ def choose_columns(
     if twice:
         raise ValidationFailed({"": [f"Choose only one column for: {', '.join(twice)}"]})
     if missing:
-        raise ValidationFailed({"": [f"Choose a column for: {', '.join(missing)}"]})
+        raise ValidationFailed({"": [f"Which column has this? {', '.join(missing)}"]})
     stored.mapping, stored.sends_invitations = list(mapping), sends_invitations
     if reading:
         stored.country, stored.numbers, stored.dates = reading.country, reading.numbers, reading.dates

@@ -21,6 +21,7 @@ class SecurityEventKind(models.TextChoices):
     PASSWORD_RESET_REQUESTED = "password_reset_requested", "Password reset requested"
     PASSWORD_RESET = "password_reset", "Password reset"
     EMAIL_CHANGED = "email_changed", "E-mail address changed"
+    EMAIL_VERIFIED = "email_verified", "E-mail address verified"
     TWO_FACTOR_ENABLED = "two_factor_enabled", "Two-factor sign-in enabled"
     TWO_FACTOR_DISABLED = "two_factor_disabled", "Two-factor sign-in disabled"
     TWO_FACTOR_RESET = "two_factor_reset", "Two-factor sign-in reset by an operator"

@@ -84,12 +84,17 @@ class RecoveryCode(models.Model):
 
 
 class PasswordReset(Job):
-    """A request for a link to choose a new password, even if no account has the address; as a job, the e-mail."""
+    """A request for a link to choose a new password, even if no account has the address; as a job, the e-mail.
+
+    Or for a link that verifies the address.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # The row itself, because a queue's jobs belong to groups that are served one by one.
     group = models.ForeignKey("self", on_delete=models.CASCADE, related_name="+")
     email = models.EmailField()
+    # To verify the address of an account that asks for it while it is signed in.
+    is_verification = models.BooleanField(default=False, db_default=False, editable=False)
     # The account that was mailed.
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+")
     created_at = MillisecondDateTimeField(default=now)

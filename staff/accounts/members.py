@@ -107,7 +107,6 @@ class MembershipAdmin(TenantAdmin):
     search_fields = ("user__email", "user__first_name", "user__last_name")
     search_help_text = "Name or e-mail"
     ordering = ("user__first_name", "user__last_name", "id")
-    lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
     actions_detail = ("hand_over", "leave", "email_notifications", "calendar_address", "revoke_calendar_address")
     hand_over = hand_over_work
     email_notifications = email_notifications

@@ -23,7 +23,7 @@ class BookingForm(ScheduleForm):
     lead_phone = TextField(
         required=False, max_length=40, label="Phone", help_text="Used only if the lead has no phone yet."
     )
-    meeting_url = WebAddressField(label="Meeting URL")
+    meeting_url = WebAddressField(label="Meeting link")
     notes = LongTextField(required=False, label="Note")
 
     class Meta:
@@ -82,7 +82,7 @@ class AppointmentForm(ScheduleForm, CustomValuesForm):
     # Time and outcome are not among them: `edit_appointment` takes them as they are stored.
     service_fields = ("event_type", "call_category", "host", "setter", "triager", "meeting_url", "recording_url")
 
-    meeting_url = WebAddressField(label="Meeting URL")
+    meeting_url = WebAddressField(label="Meeting link")
     recording_url = WebAddressField(label="Recording URL")
 
     class Meta:

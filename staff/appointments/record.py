@@ -103,9 +103,9 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
             type=TouchPointType.CALL,
             owner=own_membership(request, appointment.lead) or appointment.lead.setter,
         )
-    sentences = [f"The outcome is {outcome}."]
+    sentences = [f"Marked as {outcome}."]
     if stored.lead.status_id != appointment.lead.status_id:
-        sentences.append(f"The lead's status is {stored.lead.status}.")
+        sentences.append(f"Lead moved to {stored.lead.status}.")
     if next_step_at:
         sentences.append(f"Next step: call, {day_and_time(next_step_at)}.")
     button = undo_button(request, appointment, stored, undo_outcome.button.url(appointment), step)

@@ -92,7 +92,7 @@ def day_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) 
     ]
     if len(others) > MAX_LISTED:
         facts.append(Fact("", f"and {len(others) - MAX_LISTED} more"))
-    return Card("Other appointments that day", facts or [Fact("", "None of the host or the lead.")])
+    return Card("Other appointments that day", facts or [Fact("", "No other calls that day.")])
 
 
 def analysis_card(page: RecordAdmin, request: HttpRequest, appointment: Appointment) -> Card | None:

@@ -1,12 +1,37 @@
 """The actions on selected appointments of the list."""
 
 from typing import Any
+from uuid import UUID
 
-from appointments.services import cancel_appointment, edit_appointment
-from staff.toolkit.bulk import members, selected_action
-from statuses.models import Board, Status
+from appointments.models import Appointment
+from appointments.services import cancel_appointment, edit_appointment, undo_outcome
+from foundation.api.exceptions import Conflict
+from organizations.actors import Actor
+from staff.toolkit.bulk import Undo, members, selected_action
+from statuses.models import Board, Status, StatusRole
 
 CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
+
+
+def outcome_and_lead_status(appointment: Appointment) -> list[Any]:
+    outcome = appointment.outcome_id
+    return [str(outcome) if outcome else None, str(appointment.lead.status_id)]
+
+
+def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], after: list[Any]) -> None:
+    """Undo an outcome. Raises Conflict for a cancellation and its like, because people were told."""
+    (former, former_status), (undone, status) = before, after
+    roles = Status.objects.of(appointment.organization).filter(pk__in=[former, undone]).values_list("role", flat=True)
+    if former is None or StatusRole.CANCELED in roles:
+        raise Conflict("This can't be undone, because people were told")
+    undo_outcome(
+        organization=appointment.organization,
+        actor=actor,
+        appointment=appointment,
+        outcome=(UUID(former), UUID(undone)),
+        lead_status=(UUID(former_status), UUID(status)),
+    )
+
 
 set_outcome_selected = selected_action(
     "set_outcome_selected",
@@ -19,6 +44,8 @@ set_outcome_selected = selected_action(
     f"{CANCELLATION_EFFECTS}",
     choices=lambda organization: Status.objects.of(organization).choices(Board.APPOINTMENT, current=None),
     label="Outcome",
+    done=lambda count, status: f"{count} marked as {status}.",
+    undo=Undo(outcome_and_lead_status, restore_outcome, lambda outcome: outcome.role != StatusRole.CANCELED),
 )
 
 

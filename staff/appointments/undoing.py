@@ -41,9 +41,17 @@ class UndoForm(ConfirmationForm):
 
 
 def undo_button(
-    request: HttpRequest, before: Appointment, after: Appointment, url: str, step: NextStep | None
+    request: HttpRequest,
+    before: Appointment,
+    after: Appointment,
+    url: str,
+    step: NextStep | None,
+    board: str | None = None,
 ) -> SafeString | str:
-    """Return the button that undoes an outcome, or "" if there was none before, or people were told."""
+    """Return the button that undoes an outcome, or "" if there was none before, or people were told.
+
+    `board` is the query of the board that follows, if it isn't in the request.
+    """
     roles = {status.role for status in (before.outcome, after.outcome) if status}
     if before.outcome_id is None or before.outcome_id == after.outcome_id or StatusRole.CANCELED in roles:
         return ""
@@ -54,7 +62,8 @@ def undo_button(
         "lead_status": [str(before.lead.status_id), str(after.lead.status_id)],
         "step": step and str(step.pk),
     }
-    query = urlencode({name: value for name in PLACES if (value := request.POST.get(name, request.GET.get(name)))})
+    places = {name: value for name in PLACES if (value := request.POST.get(name, request.GET.get(name)))}
+    query = urlencode(places if board is None else {"board": board})
     return format_html(
         '<button class="undo" form="undo-form" formaction="{}" name="undo" value="{}">Undo</button>',
         f"{url}?{query}",

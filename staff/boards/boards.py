@@ -13,6 +13,7 @@ from django.db.models import IntegerField, OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_http_methods
 
 from organizations.actors import Actor
@@ -26,6 +27,8 @@ from staff.toolkit.lists import to_uuid
 from staff.toolkit.tenant import has_several_organizations
 from staff.toolkit.views import Layout, ViewChangeList, layout_response
 from statuses.models import Board, Status
+
+MOVE_BACK = mark_safe('<button type="button" class="undo">Undo</button>')
 
 
 class BoardLayout(Layout):
@@ -42,9 +45,13 @@ class BoardLayout(Layout):
     def card_title(self, row: AnyRow) -> str:
         return str(row)
 
-    def change_status(self, actor: Actor, row: AnyRow, status: Status) -> None:
-        """Give the row the status, with the model's service. Raises DomainError."""
+    def change_status(self, actor: Actor, row: AnyRow, status: Status) -> AnyRow:
+        """Give the row the status, with the model's service, and return the stored row. Raises DomainError."""
         raise NotImplementedError
+
+    def undo_button(self, request: HttpRequest, before: AnyRow, after: AnyRow) -> SafeString | str:
+        """Return the button that undoes a move, or "" for none. By default, the script moves the card back."""
+        return MOVE_BACK
 
     def confirmation(self, row: AnyRow, status: Status) -> tuple[str, str]:
         """Return the address of the page that asks for confirmation of this move, or the question; both may be ""."""

@@ -1,6 +1,8 @@
 """The boards of leads by status and of appointments by outcome."""
 
+from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from appointments.models import Appointment
 from appointments.services import edit_appointment, preview
@@ -10,6 +12,7 @@ from leads.services import change_status
 from organizations.actors import Actor
 from staff.appointments.record_forms import describe, is_early
 from staff.appointments.schedule import is_canceled
+from staff.appointments.undoing import undo_button
 from staff.boards.boards import BoardLayout
 from staff.boards.cards import short_time
 from statuses.models import Board, Status, StatusRole
@@ -26,8 +29,8 @@ class LeadBoard(BoardLayout):
             " · ".join(str(fact) for fact in (row.setter, row.last_source) if fact),
         ]
 
-    def change_status(self, actor: Actor, row: Lead, status: Status) -> None:
-        change_status(organization=row.organization, actor=actor, lead_id=row.pk, status_id=status.pk)
+    def change_status(self, actor: Actor, row: Lead, status: Status) -> Lead | None:
+        return change_status(organization=row.organization, actor=actor, lead_id=row.pk, status_id=status.pk)
 
 
 class AppointmentBoard(BoardLayout):
@@ -44,8 +47,12 @@ class AppointmentBoard(BoardLayout):
             f"From {row.last_source}",
         ]
 
-    def change_status(self, actor: Actor, row: Appointment, status: Status) -> None:
-        edit_appointment(organization=row.organization, actor=actor, appointment=row, status_id=status.pk)
+    def change_status(self, actor: Actor, row: Appointment, status: Status) -> Appointment:
+        return edit_appointment(organization=row.organization, actor=actor, appointment=row, status_id=status.pk)
+
+    def undo_button(self, request: HttpRequest, before: Appointment, after: Appointment) -> SafeString | str:
+        url = reverse("admin:appointments_appointment_undo_outcome", args=[after.pk])
+        return undo_button(request, before, after, url, None, board=request.POST.get("query", ""))
 
     def confirmation(self, row: Appointment, status: Status) -> tuple[str, str]:
         if status.role == StatusRole.CANCELED and status.is_appointment_default and not is_canceled(row):

@@ -15,6 +15,8 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
@@ -68,32 +70,41 @@ def move(page: AnyPage, board: AnyBoard, request: HttpRequest, row: AnyRow, stat
             locked = page.model.objects.of(row.organization).for_update().filter(pk=row.pk).first()
             if locked is None:
                 return answer(page, request, "refused", f"There is no such {page.opts.verbose_name} any more.")
-            present = getattr(locked, f"{board.status_field}_id")
+            present, undo = getattr(locked, f"{board.status_field}_id"), ""
             if str(present or "") != seen and present != status.pk:
                 card = board.read_card(page, request, row.pk)
                 return answer(page, request, "overtaken", last_change(board, locked, title), card)
             if present != status.pk:
-                board.change_status(actor_of(request), row, status)
+                stored = board.change_status(actor_of(request), row, status)
+                undo = board.undo_button(request, row, stored)
                 page.log_change(request, row, f"Moved to {status} on the board.")
             card = board.read_card(page, request, row.pk)
     except DomainError as error:
         return answer(page, request, "refused", f"{title} was not moved. {error}")
-    return answer(page, request, "moved", f"{title} moved to {status}.", card)
+    return answer(page, request, "moved", f"{title} moved to {status}.", card, undo=undo)
 
 
 def answer(
-    page: AnyPage, request: HttpRequest, state: str, message: str = "", card: Card | None = None, url: str = ""
+    page: AnyPage,
+    request: HttpRequest,
+    state: str,
+    message: str = "",
+    card: Card | None = None,
+    url: str = "",
+    undo: SafeString | str = "",
 ) -> HttpResponse:
     """Return the result of a move: JSON for the board's script, else a redirect to the board or to `url`."""
     if request.headers.get("Accept") == JSON:
-        result = {"state": state, "message": message, "url": url}
+        result = {"state": state, "message": message, "url": url, "undo": undo}
         if card:
             html = render_to_string("staff/board_card.html", {"card": card}, request)
             result |= {"column": card.version.rpartition(":")[2], "card": html}
         return JsonResponse(result, status=HTTP_STATUS[state])
     if state == "asks":
         return redirect(url)
-    (messages.success if state == "moved" else messages.warning)(request, message)
+    (messages.success if state == "moved" else messages.warning)(
+        request, format_html("{} {}", message, undo) if "formaction" in undo else message
+    )
     return redirect(board_url(page.model, sent_data(request).get("query", "")))
 
 

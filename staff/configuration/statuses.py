@@ -42,6 +42,11 @@ def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
 class StatusForm(OptimisticLockForm):
     class Meta:
         widgets = {"text_color": UnfoldAdminColorInputWidget, "bg_color": UnfoldAdminColorInputWidget}
+        help_texts = {
+            "role": "What the status means for numbers and automatic changes, whatever its name is.",
+            "is_lead_default": "A booking, cancellation or outcome of this role gives leads this status.",
+            "is_appointment_default": "A booking, cancellation or button of this role gives appointments this status.",
+        }
 
     def clean(self) -> dict[str, Any]:
         """Refuse a default of the wrong board, and make a retired status no default any more.

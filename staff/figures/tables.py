@@ -139,10 +139,11 @@ def steps_table(page: FiguresPage, columns: Sequence[Column], by_step: Mapping[d
 
 
 def group_names(page: FiguresPage, keys: Sequence[Key]) -> dict[Key, str]:
+    without = f"Without {BY.get(page.by, 'campaign').lower()}"
     if page.by not in MODELS:
-        return {key: "None" if key is None else str(key) for key in keys}
+        return {key: without if key is None else str(key) for key in keys}
     rows = named_rows(page, MODELS[page.by]).in_bulk([id for id in keys if id])
-    return {id: str(rows[id]) if id else "None" for id in keys}
+    return {id: str(rows[id]) if id else without for id in keys}
 
 
 def group_filters(page: FiguresPage, key: Key) -> dict[str, object]:

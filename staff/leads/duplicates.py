@@ -179,7 +179,7 @@ def merge_chosen(page: TenantAdmin, request: HttpRequest, older: Lead, newer: Le
         )
         page.log_change(request, lead, "Merged with another lead.")
     undo_url = reverse("admin:leads_lead_duplicates", args=[lead.pk])
-    text = 'The two leads are one. <a class="underline" href="{}">Undo</a> within {} days.'
+    text = 'Leads merged. <a class="underline" href="{}">Undo</a> (for {} days)'
     messages.success(request, format_html(text, undo_url, UNDO_DAYS))
     return lead
 

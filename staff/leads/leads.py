@@ -1,7 +1,8 @@
 """The list and the page of leads. All writes go through `leads.services`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
+from uuid import UUID
 
 from django import forms
 from django.contrib import admin
@@ -21,7 +22,7 @@ from staff.appointments.timeline import APPOINTMENT_SOURCES, pinned_notes
 from staff.boards.layouts import LeadBoard
 from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
-from staff.leads import next_steps, record
+from staff.leads import facts, next_steps, record
 from staff.leads.calls import call_notice, calls, log_call
 from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
 from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step
@@ -30,7 +31,7 @@ from staff.optins import opt_ins
 from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
 from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
-from staff.toolkit.bulk import members, selected_action
+from staff.toolkit.bulk import Undo, members, selected_action
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
 from staff.toolkit.fields import TextField
@@ -107,6 +108,10 @@ class LeadForm(CustomValuesForm):
         return values
 
 
+def leads_in_words(count: int) -> str:
+    return "1 lead" if count == 1 else f"{count} leads"
+
+
 set_status_selected = selected_action(
     "set_status_selected",
     "Set the status of the selected leads",
@@ -114,21 +119,30 @@ set_status_selected = selected_action(
         organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=status.pk
     ),
     title="Set the status",
-    question="Which status should these leads get? Webhooks are sent, but no e-mails.",
+    question="Which status should these leads get?",
     choices=lambda organization: Status.objects.of(organization).choices(Board.LEAD, current=None),
     label="Status",
+    done=lambda count, status: f"{leads_in_words(count)} moved to {status}.",
+    undo=Undo(
+        lambda lead: [str(lead.status_id)],
+        lambda actor, lead, before, after: change_status(
+            organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=UUID(before[0])
+        ),
+    ),
 )
 set_setter_selected = selected_action(
     "set_setter_selected",
-    "Set the setter of the selected leads",
+    "Assign the selected leads",
     lambda actor, lead, member, hand_over_steps: edit_lead(
         organization=lead.organization, actor=actor, lead=lead, setter=member, hand_over_steps=hand_over_steps
     ),
-    title="Set the setter",
-    question="Who should be the setter of these leads? Webhooks are sent, but no e-mails.",
+    title="Assign",
+    question="Who should follow these leads as their setter?",
     choices=members,
     label="Setter",
     also=lambda: {"hand_over_steps": next_steps.HandOverField()},
+    done=lambda count, member: f"{leads_in_words(count)} now {'belongs' if count == 1 else 'belong'} to {member}.",
+    undo=Undo(facts.setter_and_steps, facts.restore_setter),
 )
 
 
@@ -195,6 +209,7 @@ class LeadAdmin(RecordAdmin):
 
     # The page, from top to bottom.
     status_button = staticmethod(record.set_status)
+    fact_buttons: ClassVar = {"Phone": facts.set_phone, "Setter": facts.set_setter}
     notices = (next_steps.next_step_notice, erasure_notice, call_notice)
     notice_buttons = (next_steps.finish_next_step, next_steps.change_next_step, log_call)
     links = (booking_link,)

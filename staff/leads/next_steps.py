@@ -169,9 +169,10 @@ def next_step_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Saf
     if not has_step(lead):
         return ""
     steps = list(open_steps(lead).select_related("owner__user")[:MAX_SHOWN])
-    urls = {}
+    urls: dict[str, object] = {}
     if page.has_change_permission(request, lead):
         urls = {"done_url": finish_next_step.button.url(lead), "change_url": change_next_step.button.url(lead)}
+        urls["change"] = next(iter(page.open_buttons(request, lead, {change_next_step: ""})), None)
     return render_to_string("staff/next_step.html", {"steps": steps, **urls}, request)
 
 

@@ -55,7 +55,7 @@ def describe_rows(lead: Lead) -> str:
         options = model._meta
         name = options.verbose_name if len(ids) == 1 else options.verbose_name_plural
         counts[load_rules()[model].is_deleted].append(f"{len(ids)} {name}")
-    return f"Deleted: {', '.join(counts[True]) or 'nothing'}. Emptied: {', '.join(counts[False])}."
+    return f"Will be deleted: {', '.join(counts[True]) or 'nothing'}. Will be emptied: {', '.join(counts[False])}."
 
 
 @object_action(

@@ -47,7 +47,7 @@ class LeadNoteForm(NoteForm):
 @object_action(
     "Change the status",
     icon="label",
-    question="Webhooks are sent. Appointments keep their outcomes.",
+    question="Appointments keep their outcomes.",
     form=LeadStatusForm,
     state=lambda lead: lead.status_id,
     is_done=lambda lead, form: form.is_valid() and lead.status == form.cleaned_data["status"],
@@ -55,7 +55,7 @@ class LeadNoteForm(NoteForm):
 def set_status(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadStatusForm) -> str:
     status, actor = form.cleaned_data["status"], actor_of(request)
     services.change_status(organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=status.pk)
-    return f"The status is now {status}."
+    return f"Moved to {status}."
 
 
 @object_action(

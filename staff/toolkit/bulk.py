@@ -1,21 +1,39 @@
 """Actions on the selected rows of a list, after a page that asks for confirmation, or for a status or a member."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
 from django.contrib import admin, messages
+from django.core import signing
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
 
 from foundation.api.exceptions import DomainError
+from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
-from staff.toolkit.actions import actor_of
+from organizations.permissions import current_user
+from staff.toolkit.actions import AnyPage, AnyRow, actor_of
 from staff.toolkit.fields import RowField
-from staff.toolkit.tenant import TenantAdmin
 
 MAX_SELECTED = 200
+UNDO = "undo_selected"  # the name of the button, and the salt of its value
+MAX_AGE = 600  # seconds; the button is shown for ten
+
+
+class Undo(NamedTuple):
+    """How a change of several rows is undone: `restore(actor, row, before, after)`, with what `values` returned.
+
+    A row whose values have changed since stays.
+    """
+
+    values: Callable[[AnyRow], list[Any]]
+    restore: Callable[[Actor, AnyRow, list[Any], list[Any]], object]
+    is_offered: Callable[[Any], bool] = lambda choice: True
 
 
 def selected_action(
@@ -28,15 +46,17 @@ def selected_action(
     choices: Callable[[Organization], QuerySet[Any]] | None = None,
     label: str = "",
     also: Callable[[], dict[str, forms.Field]] = dict,
-) -> Callable[[TenantAdmin, HttpRequest, QuerySet[Any]], HttpResponse | None]:
+    done: Callable[[int, Any], str] = lambda count, choice: f"{count} changed.",
+    undo: Undo | None = None,
+) -> Callable[[AnyPage, HttpRequest, QuerySet[Any]], HttpResponse | None]:
     """Return an action on selected rows. It asks for confirmation, and for one of the organization's `choices`.
 
     `change(actor, row, choice)` is called with each row that the user may change, and with the values of the fields
-    that `also` returns. With choices, the rows must be of one organization.
+    that `also` returns. With choices, the rows must be of one organization. With `undo`, it returns the stored row.
     """
 
     @admin.action(description=description, permissions=["change"])
-    def action(page: TenantAdmin, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse | None:
+    def action(page: AnyPage, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse | None:
         form, data = None, request.POST if "confirmed" in request.POST else None
         if choices:
             organizations = list(Organization.objects.filter(pk__in=rows.order_by().values("organization"))[:2])
@@ -52,32 +72,75 @@ def selected_action(
             return TemplateResponse(request, "admin/confirm_selected.html", context)
         actor, values = actor_of(request), dict(form.cleaned_data) if form else {}
         choice = values.pop("value", None)
-        change_rows(page, request, rows, lambda row: change(actor, row, choice, **values))
+        changed = change_rows(page, request, rows, lambda row: change(actor, row, choice, **values), undo)
+        if changed:
+            button = undo_button(request, name, changed) if undo and undo.is_offered(choice) else ""
+            text = done(len(changed), choice)
+            messages.success(request, format_html("{} {}", text, button) if button else text)
         return None
 
     action.__name__ = name
+    action.undo = undo  # type: ignore[attr-defined]
     return action
 
 
-def change_rows(page: TenantAdmin, request: HttpRequest, rows: QuerySet[Any], change: Callable[[Any], object]) -> None:
+def change_rows(
+    page: AnyPage, request: HttpRequest, rows: QuerySet[Any], change: Callable[[Any], Any], undo: Undo | None
+) -> dict[str, list[Any]]:
+    """Change the rows that the user may change; return their ids, with the values before and after."""
     selected = rows.count()
     if selected > MAX_SELECTED:
         messages.error(request, f"Select at most {MAX_SELECTED} at a time.")
-        return
+        return {}
     writable = list(page.writable_rows(request, rows))
     if selected > len(writable):
         messages.warning(request, f"Skipped {selected - len(writable)}: you may not change them.")
-    count = 0
+    changed: dict[str, list[Any]] = {}
     for row in writable:
+        before = undo.values(row) if undo else []
         try:
-            change(row)
+            stored = change(row)
         except DomainError as error:
             messages.error(request, f"{row}: {error}")
         else:
             page.log_change(request, row, "Changed from the list.")
-            count += 1
-    if count:
-        messages.success(request, f"{count} changed.")
+            changed[str(row.pk)] = [before, undo.values(stored or row) if undo else []]
+    return changed
+
+
+def undo_button(request: HttpRequest, name: str, changed: dict[str, list[Any]]) -> str:
+    token = {"user": current_user(request).pk, "action": name, "rows": changed}
+    value = signing.dumps(token, salt=UNDO, compress=True)
+    html = '<button class="undo" form="undo-form" formaction="{}" name="{}" value="{}">Undo</button>'
+    return format_html(html, request.get_full_path(), UNDO, value)
+
+
+def undo_selected(page: AnyPage, request: HttpRequest) -> HttpResponse:
+    """Undo what an action on selected rows has changed. The token shows that the same user has done it just now."""
+    try:
+        token = signing.loads(request.POST[UNDO], salt=UNDO, max_age=MAX_AGE)
+    except signing.BadSignature:
+        token = {}
+    own = {getattr(action, "__name__", ""): getattr(action, "undo", None) for action in page.actions}
+    undo = own.get(token.get("action"))
+    if undo is None or token["user"] != current_user(request).pk or not page.has_write_permission(request):
+        raise PermissionDenied
+    restored, actor = 0, actor_of(request)
+    for row in page.get_queryset(request).filter(pk__in=token["rows"]):
+        before, after = token["rows"][str(row.pk)]
+        if undo.values(row) != after:
+            continue
+        try:
+            undo.restore(actor, row, before, after)
+        except DomainError as error:
+            messages.error(request, f"{row}: {error}")
+        else:
+            page.log_change(request, row, "Undone from the list.")
+            restored += 1
+    kept = len(token["rows"]) - restored
+    also = f" {kept} had changed since and stay as they are." if kept else ""
+    messages.success(request, f"Undone for {restored}.{also}")
+    return redirect(request.get_full_path())
 
 
 def members(organization: Organization) -> QuerySet[Membership]:

@@ -31,12 +31,13 @@ from staff.toolkit.timeline import (
 
 
 class Fact(NamedTuple):
-    """A labeled text of a record, as a link if it has a URL, and with a button that copies it."""
+    """A labeled text of a record, as a link if it has a URL, with buttons that copy and that change it."""
 
     label: str
     text: str | SafeString
     url: str = ""
     can_copy: bool = False
+    button: Any = None  # a RecordButton
 
 
 class Card(NamedTuple):
@@ -66,6 +67,7 @@ class RecordAdmin(TenantAdmin):
     form = CustomValuesForm
     entity: ClassVar[CustomField.Entity]
     status_button: ClassVar[Action]  # the badge opens it
+    fact_buttons: ClassVar[dict[str, Action]] = {}  # by the labels of the facts that they change
     notices: ClassVar[Sequence[Callable[["RecordAdmin", HttpRequest, Any], SafeString | str]]] = ()
     notice_buttons: ClassVar[Sequence[Action]] = ()  # are inside a notice
     links: ClassVar[Sequence[Callable[[HttpRequest, Any], RecordButton | None]]] = ()
@@ -76,7 +78,8 @@ class RecordAdmin(TenantAdmin):
     cards: ClassVar[Sequence[Callable[["RecordAdmin", HttpRequest, Any], Card | None]]]
 
     def get_urls(self) -> list[URLPattern]:
-        actions = [self.status_button, *self.notice_buttons, *self.main_buttons, *self.more_buttons]
+        actions = [self.status_button, *self.fact_buttons.values(), *self.notice_buttons]
+        actions += [*self.main_buttons, *self.more_buttons]
         prefix = f"{self.opts.app_label}_{self.opts.model_name}"
         views = {action.button.name: self.admin_site.admin_view(partial(action, self)) for action in actions}
         own = [path(f"<path:object_id>/{name}/", view, name=f"{prefix}_{name}") for name, view in views.items()]
@@ -119,7 +122,7 @@ class RecordAdmin(TenantAdmin):
             "badge": self.record_badge(row),
             "status_button": next(iter(self.open_buttons(request, row, {self.status_button: ""})), None),
             "notices": [html for notice in self.notices if (html := notice(self, request, row))],
-            "facts": self.record_facts(row),
+            "facts": [self.with_button(request, row, fact) for fact in self.record_facts(row)],
             "main": [*filter(None, links), *self.open_buttons(request, row, self.main_buttons)],
             "more": [RecordButton(button.label, button.url(row), is_danger=button.danger) for button in more],
             "timeline": self.timeline(request, row),
@@ -127,6 +130,11 @@ class RecordAdmin(TenantAdmin):
             "cards": [card for build in self.cards if (card := build(self, request, row))],
             "can_edit": self.has_change_permission(request, row),
         }
+
+    def with_button(self, request: HttpRequest, row: AnyRow, fact: Fact) -> Fact:
+        action = self.fact_buttons.get(fact.label)
+        buttons = self.open_buttons(request, row, {action: ""}) if action else ()
+        return fact._replace(button=next(iter(buttons), None))
 
     def offered(self, request: HttpRequest, row: AnyRow, actions: Iterable[Action]) -> list[ObjectAction]:
         return [action.button for action in actions if action.button.is_offered(self, request, row)]

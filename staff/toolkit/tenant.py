@@ -32,7 +32,7 @@ from organizations.permissions import (
     organizations_with_role,
     roles_by_organization,
 )
-from staff.toolkit import saved_views
+from staff.toolkit import bulk, saved_views
 from staff.toolkit.actions import AnyRow
 from staff.toolkit.base import ServiceAdmin
 from staff.toolkit.fields import RowField
@@ -161,6 +161,8 @@ class TenantAdmin(ServiceAdmin):
         return [*own, *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
+        if bulk.UNDO in request.POST:
+            return bulk.undo_selected(self, request)
         return show_list(self, request, super().changelist_view)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:

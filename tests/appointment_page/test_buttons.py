@@ -78,9 +78,7 @@ def test_an_outcome_moves_the_lead_too_unless_it_is_left_as_it_is(mia: Client, a
     assert reloaded(appointment).outcome.role == "WON"
     assert reloaded(appointment.lead).status.role == "WON"
     assert events_of(organization).count("lead.status_changed") == 1
-    assert shown_messages(response)[-1].startswith(
-        "The outcome is Won. The lead&#x27;s status is Won. No one is notified. <button "
-    )
+    assert shown_messages(response)[-1].startswith("Marked as Won. Lead moved to Won. No one is notified. <button ")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Moving cards: through the services, by those who may, and never over somebody else's move."""
 
+import re
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.test import Client
@@ -195,6 +197,29 @@ def test_an_outcome_that_tells_nobody_is_set_at_once_and_moves_the_lead(
     assert (response.json()["state"], appointment.outcome.name, appointment.no_show) == ("moved", "No-show", True)
     assert lead_named(organization, "Ada").status.name == "No-show"
     assert "appointment.outcome_changed" in events_of(organization)
+
+
+def test_a_move_is_undone_from_its_message(
+    manager: Client, organization: Organization, lead: Lead, appointment: Appointment
+):
+    """The script moves a lead's card back. An outcome's button also gives the lead its former status."""
+    Appointment.objects.of(organization).update(schedule_time=now() - timedelta(days=1))
+    before = Appointment.objects.of(organization).select_related("lead").get()
+    won = status_named(organization, "Won")
+
+    of_lead = move(manager, lead, before.lead.status, status_named(organization, "Lost")).json()["undo"]
+    lead.refresh_from_db()
+    of_outcome = move(manager, appointment, appointment.outcome, won).json()["undo"]
+    moved = Appointment.objects.of(organization).select_related("lead").get()
+    (url, value) = re.findall('formaction="([^"]+)".* value="([^"]+)"', of_outcome)[0]
+    response = manager.post(unescape(url), {"undo": value})
+
+    after = Appointment.objects.of(organization).select_related("lead").get()
+    assert "formaction" not in of_lead
+    assert (moved.outcome, moved.lead.status) == (won, won)
+    assert (after.outcome, after.lead.status) == (before.outcome, lead.status)
+    assert response.url.startswith(admin_url(Appointment, "changelist"))
+    assert "layout=board" in response.url
 
 
 def test_an_outcome_of_a_call_that_is_still_to_come_is_asked_about(

@@ -32,7 +32,7 @@ def test_a_manager_merges_two_leads_and_undoes_it(members: Members, site: Site):
         page.get_by_role("radio", name="Last name Newname").check()
         page.get_by_role("button", name="Merge").click()
 
-        expect(page.get_by_text("The two leads are one.")).to_be_visible()
+        expect(page.get_by_text("Leads merged.")).to_be_visible()
         expect(page.get_by_role("heading", name="Greta Newname", exact=True)).to_be_visible()
         assert site.select(LEADS) == [(older, "Newname")]
         assert site.select(CALLS, older) == [(2,)]

@@ -272,7 +272,7 @@ def test_a_choice_of_columns_that_cannot_be_is_refused(mia: Client, organization
     unknown = problems(**{"column-0": "email", "column-1": "organization"})
 
     assert twice == ["Choose only one column for: First name"]
-    assert missing == ["Choose a column for: E-mail"]
+    assert missing == ["Which column has this? E-mail"]
     assert unknown == ["mapping is not one of this file's; open the page again"]
     assert page.row.state == "MAPPING"
 

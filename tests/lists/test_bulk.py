@@ -1,15 +1,19 @@
 """Actions on selected rows that ask for a status or a member."""
 
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from appointments.models import Appointment
-from leads.models import Lead
+from appointments.services import set_next_step
+from foundation.db.timestamps import now
+from leads.models import Lead, NextStep
+from leads.services import edit_lead
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
-from tests.factories import make_api, make_member, owner_of
+from tests.factories import make_api, make_member, owner_actor, owner_of
 from tests.staff.pages import list_url, logged_in_client, shown_messages
 from webhooks.models import Event
 
@@ -38,7 +42,7 @@ def test_the_outcome_of_selected_appointments(rows: list[Appointment], organizat
     response = send(owner, "set_outcome_selected", rows, won.pk)
 
     assert "Won" in page.content.decode()
-    assert shown_messages(response) == ["2 changed."]
+    assert shown_messages(response)[0].startswith("2 marked as Won. <button")
     assert {row.outcome_id for row in Appointment.objects.of(organization)} == {won.pk}
     assert {row.status_id for row in Lead.objects.of(organization)} == {won.pk}
     assert Event.objects.of(organization).filter(type="appointment.outcome_changed").count() == 2
@@ -61,6 +65,50 @@ def test_the_status_and_the_setter_of_selected_leads(rows: list[Appointment], or
     send(owner, "set_setter_selected", leads, member.pk)
 
     assert {(lead.status, lead.setter) for lead in Lead.objects.of(organization)} == {(lost, member)}
+
+
+def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointment], organization: Organization):
+    """Setter with the next steps, status, and outcome with the leads' status. What has changed since stays."""
+    owner, stranger = logged_in_client(owner_of(organization)), make_member(organization, "x@acme.example")
+    leads, member = list(Lead.objects.of(organization)), make_member(organization, "new@acme.example")
+    actor = owner_actor(organization)
+    set_next_step(organization=organization, actor=actor, lead_id=leads[0].pk, at=now(), type="CALL", owner=None)
+    lost, won = (Status.objects.of(organization).get(role=role) for role in ("LOST", "WON"))
+    before = state_of(organization)
+
+    for action, selected, value in [
+        ("set_setter_selected", leads, member.pk),
+        ("set_status_selected", leads, lost.pk),
+        ("set_outcome_selected", rows, won.pk),
+    ]:
+        response = send(owner, action, selected, value)
+        changed = state_of(organization)
+        assert logged_in_client(stranger).post(list_url(type(selected[0])), undo_of(response)).status_code == 403
+        undone = owner.post(list_url(type(selected[0])), undo_of(response))
+        assert shown_messages(undone)[-1] == "Undone for 2."
+        assert changed != before == state_of(organization)
+
+    response = send(owner, "set_setter_selected", leads, member.pk)
+    edit_lead(organization=organization, actor=actor, lead=leads[0], setter=stranger)
+    undone = owner.post(list_url(Lead), undo_of(response))
+    assert shown_messages(undone)[-1] == "Undone for 1. 1 had changed since and stay as they are."
+    assert {lead.setter for lead in Lead.objects.of(organization)} == {stranger, None}
+
+
+def undo_of(response: Any) -> dict[str, str]:
+    """Return what the button in the message sends."""
+    (value,) = re.findall('name="undo_selected" value="([^"]+)"', shown_messages(response)[-1])
+    return {"undo_selected": value}
+
+
+def state_of(organization: Organization) -> list[list[Any]]:
+    """Return what the actions change."""
+    columns = {
+        Lead: ("pk", "status", "setter"),
+        Appointment: ("pk", "outcome", "no_show"),
+        NextStep: ("pk", "owner"),
+    }
+    return [sorted(model.objects.of(organization).values_list(*names)) for model, names in columns.items()]
 
 
 def test_rows_that_a_closer_may_not_change_are_skipped(

@@ -12,7 +12,7 @@ from django.test import Client
 from time_machine import Traveller
 from uuid_utils.compat import uuid7
 
-from appointments.models import Appointment, CallAnalysis, EventType, Provider
+from appointments.models import Appointment, CallAnalysis, EventType, Note, Provider
 from appointments.services import (
     create_note,
     edit_appointment,
@@ -25,7 +25,7 @@ from appointments.services import (
 )
 from foundation.db.timestamps import now
 from leads.merging import CHOICES, merge_leads, undo_merge
-from leads.models import CustomField, Lead, LeadMerge
+from leads.models import CustomField, Lead, LeadMerge, LeadNote
 from leads.services import add_note, edit_lead
 from organizations.actors import SYSTEM
 from organizations.isolation import TenantModel
@@ -376,6 +376,15 @@ class Acts:
         mention = f" @{self.member()}" if self.chance(50) else ""
         self.press("add_note", self.appointment(), note=f"{self.word()}{mention}")
 
+    def change_note_page(self) -> None:
+        """Change a note of an appointment or a lead, mention somebody or nobody in it, and sometimes delete it."""
+        for model in (Note, LeadNote):
+            if model.objects.of(self.organization).exists():
+                note = self.row(model)
+                self.save_page(note, note=f"{self.word()} @{self.member() if self.chance(50) else ''}")
+                if self.chance(30):
+                    self.admin.post(admin_url(model, "delete", note.pk), {"post": "yes"})
+
     def add_analysis_page(self) -> None:
         """Add a call analysis to an appointment, or change the one that it has."""
         appointment = self.appointment()
@@ -575,6 +584,7 @@ WEIGHTS = {
     "set_back_to_booked": 2,
     "cancel_page": 2,
     "add_note_page": 3,
+    "change_note_page": 2,
     "add_analysis_page": 3,
     "rename_event_type": 2,
     "rename_status": 2,

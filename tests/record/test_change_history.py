@@ -26,7 +26,7 @@ def test_a_new_row_has_no_changes(appointment: Appointment, organization: Organi
     page = logged_in_client(owner_of(organization)).get(admin_url(Lead, "history", appointment.lead_id))
 
     assert "Nothing has changed yet." in page.content.decode()
-    assert "Actions on these pages" not in page.content.decode()
+    assert "Forms and buttons used" not in page.content.decode()
     assert not LeadChange.objects.of(organization).exists()
     assert not AppointmentChange.objects.of(organization).exists()
 

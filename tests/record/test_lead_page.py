@@ -11,17 +11,17 @@ from django.urls import reverse
 from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
-from appointments.services import edit_appointment, reschedule, save_analysis
+from appointments.services import edit_appointment, reschedule, save_analysis, set_next_step
 from foundation.db.timestamps import now
-from leads.models import Lead, LeadNote
+from leads.models import Lead, LeadNote, NextStep
 from leads.services import add_note, change_status, edit_lead
 from organizations.models import Organization
 from staff.toolkit.timeline import PAGE, TimelineEntry
 from statuses.models import Status
 from tests.client import ApiClient
-from tests.factories import events_of, make_custom_field, owner_actor, owner_of
+from tests.factories import events_of, make_custom_field, make_member, owner_actor, owner_of
 from tests.staff.forms import form_data
-from tests.staff.pages import admin_url, shown_messages
+from tests.staff.pages import admin_url, form_errors, shown_messages
 
 
 def page_url(lead: Lead) -> str:
@@ -321,6 +321,27 @@ def test_a_viewer_sees_the_record_without_buttons_and_changes_nothing(
     assert (record["main"], record["more"], record["status_button"], record["can_edit"]) == ([], [], None, False)
     assert responses == dict.fromkeys(posts, 403)
     assert not {"webhooks", "mails"} & record["timeline"].kinds.keys()
+
+
+def test_phone_and_setter_are_changed_in_place(owner: Client, lead: Lead, organization: Organization) -> None:
+    """The next steps go to the new setter, as in the form of all fields."""
+    sam = make_member(organization, "sam@acme.example")
+    step = {"lead_id": lead.pk, "at": now(), "type": "CALL", "owner": None}
+    set_next_step(organization=organization, actor=owner_actor(organization), **step)
+    facts = {fact.label: fact for fact in owner.get(page_url(lead)).context["record"]["facts"]}
+
+    refused = owner.post(action_url(lead, "set_phone"), {"phone": "12"})
+    owner.post(action_url(lead, "set_phone"), {"phone": "(415) 555-2671", "state": facts["Phone"].button.state})
+    data = {"setter": sam.pk, "hand_over_steps": "on", "state": facts["Setter"].button.state}
+    response = owner.post(action_url(lead, "set_setter"), data)
+    stale = owner.post(action_url(lead, "set_setter"), {**data, "setter": ""})
+
+    lead.refresh_from_db()
+    assert form_errors(refused) == ["Enter a valid phone number."]
+    assert (lead.phone_e164, lead.phone_country, lead.setter) == ("+14155552671", "US", sam)
+    assert NextStep.objects.of(organization).get().owner == sam
+    assert shown_messages(response)[-1] == f"{lead} now belongs to {sam}."
+    assert "someone has changed this" in shown_messages(stale)[-1]
 
 
 def test_a_cancellation_is_one_entry(owner: Client, lead: Lead, appointment: Appointment) -> None:

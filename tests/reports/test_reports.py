@@ -68,7 +68,8 @@ def test_a_week_by_closer_beside_the_week_before(hana: Client):
 
 def test_a_week_by_campaign_with_opt_ins(hana: Client):
     assert table(hana.get(REPORTS, {**WEEK, "by": "utm_campaign"})) == {
-        "None": "3 (+3) | 7 (+6) | 4 (+3) | 0 | 1 (+1) | 1 (±0) | 1 (+1) | 100 % (±0) | 25 % (−75 points) | 24.0",
+        "Without campaign": "3 (+3) | 7 (+6) | 4 (+3) | 0 | 1 (+1) "
+        "| 1 (±0) | 1 (+1) | 100 % (±0) | 25 % (−75 points) | 24.0",
         "spring": "2 (+1) | 2 (+2) | 1 (+1) | 1 (+1) | 0 | 1 (+1) | 0 | 50 % | 100 % | 2.5",
         "All": TOTAL,
     }
@@ -140,7 +141,7 @@ def test_the_table_as_csv(week: Week, hana: Client):
     header, *rows = csv.reader(io.StringIO(response.getvalue().decode("utf-8-sig")))
     assert response["Content-Disposition"] == 'attachment; filename="report-utm-campaign-2026-11-12-2026-11-18.csv"'
     assert header[:5] == ["Campaign", "Opt-ins", "Opt-ins, before", "Booked", "Booked, before"]
-    assert [row[0] for row in rows] == ["None", "spring", "'=1+1", "All"]
+    assert [row[0] for row in rows] == ["Without campaign", "spring", "'=1+1", "All"]
     assert ",".join(rows[1]) == "spring,2,1,2,0,1,0,1,0,0,0,1,0,0,0,0.5,,1.0,,2.5,"
 
 

@@ -158,7 +158,7 @@ def test_the_numbers_of_my_own_and_of_chosen_days(week: Week, hana: Client):
 
     assert groups(mine)["All"] == ["5", "2", "1", "1", "1", "0", "67 %", "50 %"]
     assert groups(two_days) == {
-        "None": ["4", "2", "1", "1", "1", "1", "67 %", "50 %"],
+        "Without setter": ["4", "2", "1", "1", "1", "1", "67 %", "50 %"],
         "Sam": ["1", "1", "0", "0", "1", "0", "100 %", "100 %"],
         "All": ["5", "3", "1", "1", "2", "1", "75 %", "67 %"],
     }

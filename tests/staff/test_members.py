@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.test import Client
+from django.urls import reverse
 
 from appointments.models import Appointment
 from appointments.services import edit_appointment, hand_over, handing_over, set_next_step
@@ -17,9 +18,10 @@ from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead
 from notifications.mail import render
-from notifications.models import Notification
+from notifications.models import Kind, Notification
 from organizations.actors import staff_actor
 from organizations.models import Invitation, MemberRole, Membership, Organization, User
+from organizations.services import add_member
 from staff.toolkit.lists import day_and_time
 from tests.accounts import (
     accept,
@@ -438,3 +440,23 @@ def test_slack_can_be_connected_and_its_url_is_never_shown(owner: Client, organi
         for view in ("change", "history", "connect_slack")
     ]
     assert [page for page in pages if b"hooks.slack" in page] == []
+
+
+def test_a_person_chooses_their_own_emails_in_each_organization(
+    closer: Client, host: Membership, other_organization: Organization
+):
+    url = reverse("admin:own_notifications")
+    other = add_member(organization=other_organization, user=host.user, role=MemberRole.CLOSER)
+    names = [f"{member.pk}-{name}" for member in (host, other) for name in ("wants_mail", "kinds")]
+    shown = closer.get(url)
+
+    response = closer.post(url, {names[1]: ["CALL_BOOKED"], names[2]: "on", names[3]: Kind.values})
+
+    page = shown.content.decode()
+    assert [page.count(f'name="{name}"') > 0 for name in names] == [True] * 4
+    assert f'href="{url}"' in page
+    assert response.url == url
+    host, other = (Membership.objects.of(row.organization).get(pk=row.pk) for row in (host, other))
+    assert (host.wants_mail, other.wants_mail) == (False, True)
+    assert {*host.mail_preference.muted} == {*Kind.values} - {"CALL_BOOKED"}
+    assert not hasattr(other, "mail_preference")

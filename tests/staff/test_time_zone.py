@@ -161,7 +161,7 @@ def test_the_time_zone_of_the_browser_is_taken_over_and_the_page_is_shown_again(
     answer = use_zone(member, "Asia/Kolkata")
 
     assert answer == ("/admin/leads/lead/?q=x", ["Times are in Kolkata time (GMT+5:30) now."])
-    assert "Times are in Kolkata time (GMT+5:30)" in " ".join(text_of(member.get("/admin/").content.decode()).split())
+    assert "Times in Kolkata time (GMT+5:30)" in " ".join(text_of(member.get("/admin/").content.decode()).split())
 
 
 def test_the_address_that_takes_over_a_time_zone_leads_home_and_changes_nothing(member: Client):

@@ -18,6 +18,7 @@ from accounts.mail import SECURITY_NOTICES
 from accounts.two_factor import verify_second_factor
 from foundation.outbox import dispatch
 from organizations.models import Membership, Organization, RecoveryCode, SecurityEvent, SecurityNotice, TotpDevice, User
+from tests.accounts import deliver_mail, links_mailed_to
 from tests.contract.concurrency import THREADS, run_concurrently
 from tests.factories import make_member, owner_of
 from tests.staff.forms import form_data
@@ -404,3 +405,25 @@ def test_wrong_passwords_are_recorded_for_known_and_unknown_accounts_alike(host:
         ("sign_in_failed", None, "192.0.2.9"),
     ]
     assert "nobody" not in str([vars(event) for event in events])
+
+
+def test_the_address_is_verified_by_a_link_to_it_while_signed_in(closer: Client, host: Membership):
+    """Neither another account's session nor an old or foreign link verifies it, nor does opening it."""
+    User.objects.filter(pk=host.user_id).update(email_verified_at=None)
+    stranger = make_member(host.organization, "stranger@acme.example", email_verified_at=None)
+    closer.post(PAGE, {"verify": "yes"})
+    deliver_mail()
+    (link,) = links_mailed_to("hana@acme.example")
+
+    opened = [client.get(link).status_code for client in (closer, logged_in_client(stranger), Client())]
+    logged_in_client(stranger).post(link)
+    before = User.objects.filter(email_verified_at=None).count()
+    closer.post(link)
+
+    assert (opened, before) == ([200, 200, 302], 2)
+    assert [user.email for user in User.objects.filter(email_verified_at=None)] == ["stranger@acme.example"]
+    assert closer.post(PAGE, {"start": "yes"}).status_code == 200
+    for _ in range(4):
+        logged_in_client(stranger).post(PAGE, {"verify": "yes"})
+    deliver_mail()
+    assert len(links_mailed_to("stranger@acme.example")) == 3

@@ -15,7 +15,7 @@
 
   function close() {
     list.remove();
-    field?.removeAttribute("aria-activedescendant");
+    for (const name of ["aria-activedescendant", "aria-autocomplete", "aria-controls"]) field?.removeAttribute(name);
     field = null;
   }
 
@@ -39,6 +39,8 @@
       }),
     );
     textarea.after(list);
+    list.style.top = `${textarea.offsetTop + textarea.offsetHeight}px`;
+    list.style.left = `${textarea.offsetLeft}px`;
     textarea.setAttribute("aria-autocomplete", "list");
     textarea.setAttribute("aria-controls", list.id);
     select(list.firstChild);

@@ -1,0 +1,62 @@
+"""A person's own page of e-mail notifications: what they get in each of their organizations."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from unfold.widgets import UnfoldBooleanSwitchWidget
+
+from accounts.pages import account_page
+from notifications.models import Kind
+from notifications.services import set_muted_kinds
+from organizations.models import Membership
+from organizations.permissions import current_user
+from organizations.services import change_member
+from staff.toolkit.actions import actor_of, row_url
+from staff.toolkit.fields import CheckboxesField
+
+
+class OwnNotificationsForm(forms.Form):
+    wants_mail = forms.BooleanField(
+        required=False,
+        label="E-mail me",
+        help_text="About my calls, and notes that mention me.",
+        widget=UnfoldBooleanSwitchWidget,
+    )
+    kinds = CheckboxesField(choices=Kind.choices, required=False, label="About")
+
+    def __init__(self, data: Any, *, member: Membership) -> None:
+        preference = getattr(member, "mail_preference", None)
+        kinds = [kind for kind in Kind.values if preference is None or kind not in preference.muted]
+        initial = {"wants_mail": member.wants_mail, "kinds": kinds}
+        super().__init__(data, prefix=str(member.pk), initial=initial)
+        self.member, self.hours_url = member, row_url(member)
+
+    def save(self, request: HttpRequest) -> None:
+        member, kinds = self.member, self.cleaned_data["kinds"]
+        if "wants_mail" in self.changed_data:
+            change_member(
+                actor=actor_of(request),
+                member=member,
+                role=member.role,
+                is_active=member.is_active,
+                wants_mail=self.cleaned_data["wants_mail"],
+            )
+        if "kinds" in self.changed_data:
+            set_muted_kinds(member=member, kinds=[kind for kind in Kind.values if kind not in kinds])
+
+
+def own_notifications_page(request: HttpRequest) -> HttpResponse:
+    rows = admin.site.get_model_admin(Membership).get_queryset(request)
+    members = rows.filter(user=current_user(request), is_active=True).select_related("mail_preference")
+    own = [OwnNotificationsForm(request.POST if request.method == "POST" else None, member=row) for row in members]
+    if request.method == "POST" and not any(form.errors for form in own):
+        with transaction.atomic():
+            for form in own:
+                form.save(request)
+        messages.success(request, "Saved.")
+        return redirect("admin:own_notifications")
+    return account_page(request, "own_notifications", "My e-mail notifications", own=own)
