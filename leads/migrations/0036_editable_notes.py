@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     atomic = False  # the index is made while the table is in use
 
     dependencies = [
-        ('leads', '0033_history_of_pairs'),
+        ('leads', '0035_undoing_index'),
     ]
 
     operations = [
