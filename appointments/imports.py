@@ -224,4 +224,5 @@ class AppointmentImporter(Importer):
         previous, outcome = stored.outcome, fields.get("outcome")
         values = {name: value for name, value in fields.items() if name != "outcome"}
         set_values(stored, status_id=outcome.pk if outcome else None, **values)
-        save_appointment(stored, previous, actor, lead_stays=lead_stays, notifies=notifies)
+        options: dict[str, Any] = {"lead_stays": lead_stays, "notifies": notifies, "notify_lead": False}
+        save_appointment(stored, previous, actor, **options)

@@ -46,6 +46,15 @@ def duration_field(help_text: str) -> IntegerField:
     return IntegerField(min_value=least, max_value=most, required=False, allow_null=True, help_text=help_text)
 
 
+def notify_lead_field(change: str) -> BooleanField:
+    return BooleanField(
+        default=False,
+        allow_null=True,
+        help_text=f"true: the lead gets the organization's e-mail about the {change}, if it sends such e-mails. By "
+        "default your integration informs the lead itself.",
+    )
+
+
 class BookingInputSerializer(InputSerializer):
     """A booking."""
 
@@ -87,8 +96,9 @@ class BookingInputSerializer(InputSerializer):
         help_text="Values of the appointment's custom fields, by their keys. Blank ones are ignored.",
     )
     notify = BooleanField(
-        default=True, allow_null=True, help_text="false: no one is notified about this booking. Events are recorded."
+        default=True, allow_null=True, help_text="false: no member is notified of this booking. Events are recorded."
     )
+    notify_lead = notify_lead_field("booking")
 
 
 class AppointmentImportInputSerializer(InputSerializer):
@@ -97,8 +107,8 @@ class AppointmentImportInputSerializer(InputSerializer):
     rows = RowsField(
         child=BookingInputSerializer(),
         max_length=MAX_ROWS,
-        help_text=f"1 to {MAX_ROWS} bookings, each as in the request for one, except that its notify is ignored. Ten "
-        "count as one request.",
+        help_text=f"1 to {MAX_ROWS} bookings, each as in the request for one, except that its notify and notify_lead "
+        "are ignored. Ten count as one request.",
     )
     notify = BooleanField(
         default=False, allow_null=True, help_text="true: the bookings notify as single ones do. Events are recorded."
@@ -126,6 +136,7 @@ class CancellationInputSerializer(InputSerializer):
         required=False,
         help_text="remember: an unknown reference is a 202, and its booking is canceled if it comes within 24 hours.",
     )
+    notify_lead = notify_lead_field("cancellation")
 
 
 class ReschedulingInputSerializer(InputSerializer):
@@ -146,6 +157,7 @@ class ReschedulingInputSerializer(InputSerializer):
         RescheduledBy.values, required=False, help_text="Who wanted another time: LEAD or HOST. Shown in the event."
     )
     reason = LongStringField(required=False, help_text="Why. Shown in the event only.")
+    notify_lead = notify_lead_field("new time")
 
 
 class SyncPathSerializer(InputSerializer):
@@ -203,6 +215,12 @@ class AppointmentUpdateInputSerializer(UpdateInputSerializer):
     call_category = ChoiceField(list(CallCategory.values), required=False, help_text="The kind of call.")
     custom_fields = ObjectField(
         required=False, help_text="New values by the custom fields' keys. null removes one; others stay."
+    )
+    notify_lead = BooleanField(
+        required=False,
+        allow_null=True,
+        help_text="true: the lead gets the organization's e-mail if this cancels the appointment, books it again or "
+        "gives it another meeting URL, and the organization sends such e-mails.",
     )
 
 

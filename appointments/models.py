@@ -23,6 +23,7 @@ from organizations.versions import Change, VersionedModel
 from statuses.models import FINAL_ROLES, Board, Status, StatusChange, StatusRole
 
 MIN_DURATION_MINUTES, MAX_DURATION_MINUTES = 5, 24 * 60
+MAX_REMINDER_HOURS = 7 * 24
 
 
 class CallCategory(models.TextChoices):
@@ -69,12 +70,23 @@ class EventType(NamedModel):
         validators=[MinValueValidator(MIN_DURATION_MINUTES), MaxValueValidator(MAX_DURATION_MINUTES)],
         help_text="How long the entry in calendars is. Entries that were sent already keep their length.",
     )
+    reminder_hours = models.PositiveSmallIntegerField(
+        "reminder, hours before",
+        default=0,
+        db_default=0,
+        validators=[MaxValueValidator(MAX_REMINDER_HOURS)],
+        help_text="When leads get the reminder, if Messages to leads has one. 0 for none. Counts for calls that are "
+        "booked or moved from now on.",
+    )
     updated_at = MillisecondDateTimeField(default=now, db_default=Now(), editable=False)
 
     class Meta(NamedModel.Meta):
         constraints = [
             UniqueConstraint("organization", Lower("name"), name="one_event_type_per_name"),
             UniqueConstraint("organization", "name_key", name="one_event_type_per_name_key"),
+            models.CheckConstraint(
+                condition=models.Q(reminder_hours__lte=MAX_REMINDER_HOURS), name="reminder_is_at_most_168_hours_before"
+            ),
         ]
 
 
@@ -135,6 +147,8 @@ class Appointment(VersionedModel, Traffic):
     invited = ArrayField(models.UUIDField(), null=True, editable=False)
     # The UID's second half. Appointments that version 0.2 has booked have the host of BASE_URL there.
     calendar_domain = models.CharField(max_length=255, default="pipeline-backend", editable=False)
+    # When the lead gets a reminder. Null if none is to come.
+    lead_reminder_at = MillisecondDateTimeField(null=True, editable=False)
 
     unversioned = (
         "booked_for",
@@ -144,6 +158,7 @@ class Appointment(VersionedModel, Traffic):
         "calendar_domain",
         "synced_role",
         "synced_at",
+        "lead_reminder_at",
     )
 
     objects: ClassVar[Any] = tenant_manager(AppointmentQuerySet)
@@ -183,6 +198,12 @@ class Appointment(VersionedModel, Traffic):
             models.Index(fields=["organization", "event_type", "-created_at", "-id"], name="appointment_event_type"),
             # For a column of the board, in either order.
             models.Index(fields=["organization", "outcome", "-schedule_time", "-id"], name="appointment_board"),
+            # For the task that looks for reminders that are due.
+            models.Index(
+                fields=["organization", "lead_reminder_at"],
+                condition=models.Q(lead_reminder_at__isnull=False),
+                name="appointment_reminder",
+            ),
         ]
 
     @cached_property
@@ -197,6 +218,11 @@ class Appointment(VersionedModel, Traffic):
     @property
     def participant_ids(self) -> set[UUID]:
         return {id for id in (self.host_id, self.setter_id, self.triager_id) if id is not None}
+
+    @property
+    def is_scheduled_elsewhere(self) -> bool:
+        """Return whether a scheduler manages it, which sends its own entries for calendars."""
+        return self.source != AppointmentSource.MANUAL
 
     @property
     def duration_minutes(self) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from django.db.models import QuerySet
 
-from appointments.models import Appointment, AppointmentSource, Note
+from appointments.models import Appointment, Note
 from foundation.db.timestamps import isoformat_z
 from notifications.models import ChannelKind, Context, Kind, Notification
 from notifications.services import build_notifications, insert_notifications
@@ -32,9 +32,7 @@ def build_participant_notifications(change: Kind, appointment: Appointment) -> l
     No one is notified if the call is over. If it is canceled or a scheduler manages it, booking again and other people,
     link or event type notify no one.
     """
-    is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
-    needs_no_entry = is_canceled or appointment.source != AppointmentSource.MANUAL
-    if appointment.is_over or (needs_no_entry and change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED)):
+    if appointment.is_over or has_no_entry(change, appointment):
         return []
     # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
     appointment.invitation_sequence += 1
@@ -42,6 +40,12 @@ def build_participant_notifications(change: Kind, appointment: Appointment) -> l
     note = appointment.notes.first()
     recipients = active_members(appointment.organization).filter(pk__in=members)
     return build_appointment_notifications(change, appointment, recipients, note.note if note else "")
+
+
+def has_no_entry(change: Kind, appointment: Appointment) -> bool:
+    """Return whether the change is about an entry in calendars, and the appointment has none."""
+    is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
+    return change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED) and (is_canceled or appointment.is_scheduled_elsewhere)
 
 
 def build_appointment_notifications(
@@ -64,7 +68,7 @@ def build_appointment_notifications(
         recipients[Kind.CALL_BOOKED if is_new else change].append(member)
     leaving = [member for member in active if member.pk in before and member not in attending]
     recipients[Kind.CALL_CANCELED if is_canceled else Kind.CALL_REASSIGNED] += leaving
-    has_entries = not is_canceled and appointment.source == AppointmentSource.MANUAL
+    has_entries = not is_canceled and not appointment.is_scheduled_elsewhere
     appointment.invited = [member.pk for member in attending] if has_entries else []
 
     context = notification_context(appointment, note) | {"is_unassigned": not participants}
@@ -94,11 +98,10 @@ def notify_mentioned(note: Note, members: Iterable[Membership], actor: Actor) ->
 def notification_context(appointment: Appointment, note: str) -> Context:
     # Copied, not looked up when sending: a notification describes the appointment as it was after the change.
     lead = appointment.lead
-    is_manual = appointment.source == AppointmentSource.MANUAL
     return {
         "appointment_id": str(appointment.pk),
         # Empty without an entry in calendars: a scheduler sends its own.
-        "uid": f"{appointment.pk}@{appointment.calendar_domain}" if is_manual else "",
+        "uid": "" if appointment.is_scheduled_elsewhere else f"{appointment.pk}@{appointment.calendar_domain}",
         "sequence": appointment.invitation_sequence,
         "schedule_time": isoformat_z(appointment.schedule_time),
         "duration_minutes": appointment.duration_minutes,

@@ -17,6 +17,7 @@ empty_rows(
         "own_duration_minutes",
         "synced_role",
         "synced_at",
+        "lead_reminder_at",
     },
 )
 # Statuses, and who set them: how long leads had a status is counted.

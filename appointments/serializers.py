@@ -40,6 +40,7 @@ class EventTypeDetailSerializer(sql.SQLSerializer):
     provider = sql.OpenChoiceField(models.Provider, null=True, help_text="The scheduler that it comes from.")
     owner_name = sql.StringField(null=True, help_text="The owner's name at the scheduler.")
     duration_minutes = sql.IntegerField(help_text="How long its calls are, in minutes.")
+    reminder_hours = sql.IntegerField(help_text="How many hours before a call its lead gets a reminder. 0 for none.")
 
 
 class EventTypeItemSerializer(EventTypeDetailSerializer):

@@ -7,6 +7,11 @@ from organizations.models import Organization
 from organizations.services import BATCHES_PER_RUN, for_each_organization
 
 
+@shared_task(name="appointments.remind_leads")
+def remind_leads() -> None:
+    for_each_organization(services.remind_leads, Organization.objects.filter(is_active=True), BATCHES_PER_RUN)
+
+
 @shared_task(name="appointments.refresh_touch_points")
 def refresh_touch_points() -> None:
     for_each_organization(services.refresh_touch_points, Organization.objects.filter(is_active=True), BATCHES_PER_RUN)

@@ -79,7 +79,9 @@ class AppointmentViewSet(ImportViewSet):
         """
         data = self.validated(input_serializers.AppointmentImportInputSerializer)
         notify = bool(data["notify"])
-        return self.import_rows(data["rows"], lambda row: self.create_one({**row, "notify": notify}))
+        return self.import_rows(
+            data["rows"], lambda row: self.create_one({**row, "notify": notify, "notify_lead": False})
+        )
 
     @extend_schema(
         summary="Reschedule an appointment",

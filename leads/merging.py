@@ -174,6 +174,7 @@ def take_values(lead: Lead, other: Lead, values: Collection[str]) -> None:
     chosen = {name: other.custom_values.get(name) for name in values if name not in CHOICES}
     lead.custom_values = {name: value for name, value in {**lead.custom_values, **chosen}.items() if value is not None}
     lead.external_reference = lead.external_reference or other.external_reference
+    lead.unsubscribed_at = lead.unsubscribed_at or other.unsubscribed_at
     lead.first_source_id = min(lead, other, key=lambda row: (row.created_at, row.pk)).first_source_id
 
 
@@ -201,6 +202,9 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
     row.delete()
     if lead.external_reference != row.snapshot["merged"].get("external_reference"):
         row.snapshot["kept"].pop("external_reference", None)  # set since, which no event tells
+    if lead.unsubscribed_at and lead.unsubscribed_at > row.created_at:
+        # Since then, which no event tells either. The e-mail whose link was used can have been about either.
+        row.snapshot["merged"]["unsubscribed_at"] = lead.unsubscribed_at
     set_columns(lead, row.snapshot["kept"])
     lead.save_version()
     restored = restore_lead(row)

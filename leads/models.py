@@ -128,8 +128,10 @@ class Lead(VersionedModel):
     next_step_note = models.CharField(max_length=255, null=True, editable=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     external_reference = models.CharField(max_length=255, null=True, editable=False)  # an integrator's own id
+    # Since when the lead wants no e-mails. Only the lead sets it, by the link in each of them.
+    unsubscribed_at = MillisecondDateTimeField(null=True, editable=False)
 
-    unversioned = ("is_first_name_from_email", "external_reference")
+    unversioned = ("is_first_name_from_email", "external_reference", "unsubscribed_at")
 
     objects: ClassVar[Any] = tenant_manager(LeadQuerySet)
     unscoped: ClassVar[Any] = LeadQuerySet.as_manager()

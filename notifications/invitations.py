@@ -13,7 +13,7 @@ from icalendar import STATUS, Calendar, Event, vCalAddress
 
 from notifications.models import Context, Kind
 
-CANCELLATIONS = [Kind.CALL_CANCELED, Kind.CALL_REASSIGNED]
+CANCELLATIONS = [Kind.CALL_CANCELED, Kind.CALL_REASSIGNED, Kind.LEAD_CANCELED]
 
 
 def build_invitation(kind: str, context: Context, start: datetime) -> tuple[str, bytes]:
@@ -31,6 +31,7 @@ def build_invitation(kind: str, context: Context, start: datetime) -> tuple[str,
 def build_event(method: str, context: Context, start: datetime) -> Event:
     # Calendars accept updates from the organizer only, so it is the same address for all of them.
     name, email = parseaddr(settings.DEFAULT_FROM_EMAIL)
+    name = context.get("sender", name)
     return Event.new(
         # Remove the defaults after 0.3: notifications that version 0.2 has queued have neither UID nor duration.
         uid=context.get("uid", f"{context['appointment_id']}@{urlsplit(settings.BASE_URL).hostname}"),
@@ -38,8 +39,9 @@ def build_event(method: str, context: Context, start: datetime) -> Event:
         stamp=datetime.fromisoformat(context["updated_at"]),
         start=start,
         end=start + timedelta(minutes=context.get("duration_minutes", 60)),
-        summary=f"{context['event_type'] or 'Appointment'} with {context['lead_name']}",
-        description=describe(context),
+        # A lead's entry has its own: it names the organization, and shows neither notes nor the admin's links.
+        summary=context.get("summary") or f"{context['event_type'] or 'Appointment'} with {context['lead_name']}",
+        description=context["description"] if "description" in context else describe(context),
         # Also for a participant who leaves a call that takes place: calendars remove an entry only with this status.
         status=STATUS.CANCELLED if method == "CANCEL" else STATUS.CONFIRMED,
         location=context["meeting_url"] or None,

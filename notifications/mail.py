@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 from email.header import Header
+from typing import Any
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
@@ -66,11 +67,15 @@ def render(notification: Notification, user: User) -> EmailMultiAlternatives:
     email = build_email(user.email, subject, "notifications/appointment", context | data, headers)
     if data.get("uid") == "":
         return email
-    method, calendar = build_invitation(notification.kind, data, start)
+    attach_invitation(email, notification.kind, data)
+    return email
+
+
+def attach_invitation(email: EmailMultiAlternatives, kind: str, context: Context) -> None:
+    method, calendar = build_invitation(kind, context, datetime.fromisoformat(context["schedule_time"]))
     # Mail clients show the calendar part as an entry; the file is for those that don't.
     email.attach_alternative(calendar.decode(), f"text/calendar; method={method}")
     email.attach("invite.ics", calendar.decode(), f"text/calendar; method={method}")
-    return email
 
 
 def reason(kind: str, context: Context) -> str:
@@ -82,8 +87,9 @@ def reason(kind: str, context: Context) -> str:
 
 
 def build_email(
-    to: str, subject: str, template: str, context: Context, headers: dict[str, str] | None = None
+    to: str, subject: str, template: str, context: Context, headers: dict[str, str] | None = None, **options: Any
 ) -> EmailMultiAlternatives:
+    """Return the e-mail; `options` are those of `EmailMultiAlternatives`, such as `reply_to`."""
     context, headers = {**context, "subject": subject}, headers or {}
     if url := context.get("unsubscribe_url"):
         # Mail clients show a button for it, which needs no sign-in (RFC 8058).
@@ -92,7 +98,8 @@ def build_email(
     # line breaks and links in it. On one line, because Django refuses line breaks; it folds the line itself.
     if "=?" in subject:
         subject = Header(subject, "utf-8").encode(linesep="")
-    email = EmailMultiAlternatives(subject, render_to_string(f"{template}.txt", context), to=[to], headers=headers)
+    text = render_to_string(f"{template}.txt", context)
+    email = EmailMultiAlternatives(subject, text, to=[to], headers=headers, **options)
     email.attach_alternative(render_to_string(f"{template}.html", context), "text/html")
     return email
 
@@ -116,6 +123,6 @@ def sanitize_context(context: Context) -> Context:
     return {**context, **names, "attendees": attendees, "note": note}
 
 
-def single_line(text: str) -> str:
+def single_line(text: str, most: int = MAX_NAME_LENGTH) -> str:
     # Leads and integrations choose these names: a line break would add a header, or look like a line of the e-mail.
-    return " ".join(CONTROL_CHARACTERS.sub(" ", text).split())[:MAX_NAME_LENGTH]
+    return " ".join(CONTROL_CHARACTERS.sub(" ", text).split())[:most]

@@ -1,11 +1,13 @@
-"""Notifications, and the members' choice of e-mails (docs/interface.md, N1 to N3)."""
+"""Notifications, the members' choice of e-mails, and messages to leads (docs/interface.md, N1 to N3, N10 to N16)."""
 
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, UniqueConstraint
 from django.db.models.fields.json import KeyTransform
+from django.db.models.functions import Length
+from django.db.models.lookups import LessThanOrEqual
 
 from foundation.outbox import Job, State
 from organizations.isolation import TenantModel
@@ -26,6 +28,20 @@ class Kind(models.TextChoices):
     MENTIONED = "MENTIONED", "Mentioned in a note"
     HANDED_OVER = "HANDED_OVER", "Work handed over"
     ENDPOINTS_FAILING = "ENDPOINTS_FAILING", "Webhook endpoints need attention"
+    LEAD_INVITED = "LEAD_INVITED", "Invitation to the lead"
+    LEAD_RESCHEDULED = "LEAD_RESCHEDULED", "New time for the lead"
+    LEAD_CANCELED = "LEAD_CANCELED", "Cancellation to the lead"
+    LEAD_REMINDED = "LEAD_REMINDED", "Reminder to the lead"
+
+
+# The kinds that leads get, with their names on the page of the texts; members get all others.
+LEAD_KINDS = {
+    Kind.LEAD_INVITED: "Invitation",
+    Kind.LEAD_RESCHEDULED: "New time",
+    Kind.LEAD_CANCELED: "Cancellation",
+    Kind.LEAD_REMINDED: "Reminder",
+}
+MEMBER_CHOICES = [(kind.value, kind.label) for kind in Kind if kind not in LEAD_KINDS]
 
 
 class ChannelKind(models.TextChoices):
@@ -34,7 +50,10 @@ class ChannelKind(models.TextChoices):
 
 
 class Notification(TenantModel, Job):
-    """One message on one channel, with the data it is rendered from. Slack messages have no recipient."""
+    """One message on one channel, with the data it is rendered from.
+
+    The recipient is a member. Messages to Slack and to leads have none; a lead's address is in the context.
+    """
 
     kind = models.CharField(max_length=20, choices=Kind.choices, editable=False)
     medium = models.CharField(max_length=8, choices=ChannelKind.choices, default=ChannelKind.EMAIL, editable=False)
@@ -70,6 +89,8 @@ class Notification(TenantModel, Job):
         ]
 
     def __str__(self) -> str:
+        if self.kind in LEAD_KINDS and self.recipient is None:
+            return self.get_kind_display()
         return f"{self.get_kind_display()} to {self.recipient or self.get_medium_display()}"
 
 
@@ -81,7 +102,7 @@ class MailPreference(TenantModel):
         Membership, primary_key=True, on_delete=models.CASCADE, related_name="mail_preference"
     )
     muted = ArrayField(
-        models.CharField(max_length=20, choices=Kind.choices),
+        models.CharField(max_length=20, choices=MEMBER_CHOICES),
         default=list,
         blank=True,
         verbose_name="muted e-mail notifications",
@@ -92,3 +113,29 @@ class MailPreference(TenantModel):
 
     def __str__(self) -> str:
         return f"Mail preference of {self.member}"
+
+
+MAX_SUBJECT, MAX_TEXT = 200, 5_000  # characters of a message to leads
+
+
+class LeadMessage(TenantModel):
+    """The text of one kind of e-mail to leads. Leads get none of a kind without a row, or whose row is off."""
+
+    kind = models.CharField("message", max_length=20, choices=[(kind.value, name) for kind, name in LEAD_KINDS.items()])
+    is_active = models.BooleanField("send it", default=False, db_default=False)
+    subject = models.CharField(max_length=MAX_SUBJECT)
+    text = models.TextField(max_length=MAX_TEXT)
+
+    class Meta(TenantModel.Meta):
+        verbose_name = "message to leads"
+        verbose_name_plural = "messages to leads"
+        ordering = ["kind"]
+        constraints = [
+            UniqueConstraint(fields=["organization", "kind"], name="one_lead_message_per_kind"),
+            models.CheckConstraint(
+                condition=LessThanOrEqual(Length("text"), MAX_TEXT), name="lead_message_has_at_most_5000_characters"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.get_kind_display()

@@ -15,11 +15,14 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
-from foundation.outbox import ClaimedJob, Group, Queue, Result, Session
+from foundation.metrics.definitions import LIMITS_EXCEEDED
+from foundation.outbox import ClaimedJob, Group, Queue, Result, Session, State
 from notifications import mail, slack
-from notifications.daily_limit import DailyLimit
-from notifications.models import ChannelKind, Notification
+from notifications.daily_limit import DailyLimit, take_for_leads
+from notifications.lead_mail import render_to_lead
+from notifications.models import LEAD_KINDS, ChannelKind, Notification
 from organizations.models import Organization
 
 if TYPE_CHECKING:
@@ -99,10 +102,26 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
     channel = ChannelKind.EMAIL
     limit = DailyLimit()
 
+    def complete_jobs(self, jobs: list[Notification]) -> list[Notification]:
+        """Refuse the e-mails to leads beyond the day's limit; staff see them as dead, and return the others."""
+        to_leads = [job for job in jobs if job.kind in LEAD_KINDS]
+        if not to_leads:
+            return jobs
+        refused = to_leads[take_for_leads(to_leads[0].organization_id, len(to_leads)) :]
+        if refused:
+            LIMITS_EXCEEDED.labels("lead_emails").inc()
+            dead = {"state": State.DEAD, "next_attempt_at": None, "finished_at": Now(), "last_error": "lead_limit"}
+            Notification.unscoped.filter(pk__in=[job.pk for job in refused]).update(**dead)
+        return [job for job in jobs if job not in refused]
+
     def render(self, notification: Notification) -> EmailMultiAlternatives | Result:
         recipient = notification.recipient
+        if recipient is None and notification.kind in LEAD_KINDS:
+            return render_to_lead(notification, notification.context["to"])
         if recipient is None or not (recipient.is_active and recipient.user.is_active):
             return Result(error="not_a_member", is_final=True)
+        if notification.kind in LEAD_KINDS:  # a test, which a member sends to themselves
+            return render_to_lead(notification, recipient.user.email)
         return mail.render(notification, recipient.user)
 
 

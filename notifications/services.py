@@ -1,13 +1,14 @@
 """Queueing notifications, the members' choice of e-mails, links to unsubscribe, and deletion of old notifications."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.core import signing
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
 
@@ -15,10 +16,11 @@ from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
 from foundation.outbox import State, notify_on_commit
-from notifications.models import ChannelKind, Context, Kind, MailPreference, Notification
+from notifications.models import LEAD_KINDS, ChannelKind, Context, Kind, MailPreference, Notification
 from organizations.models import MemberRole, Membership, Organization
 
 UNSUBSCRIBE_SALT = "notifications.unsubscribe"
+LEAD_UNSUBSCRIBE_SALT = "notifications.unsubscribe_lead"
 
 
 def build_notifications(
@@ -49,6 +51,29 @@ def unsubscribe_url(notification: Notification) -> str:
     names = [notification.organization_id.hex, notification.recipient_id.hex, notification.kind]
     token = signing.Signer(salt=UNSUBSCRIBE_SALT).sign_object(names)
     return f"{settings.BASE_URL}{reverse('unsubscribe', args=[token])}"
+
+
+def lead_unsubscribe_url(organization_id: UUID, lead_id: str) -> str:
+    """Return the URL that ends all e-mails to the lead. It does not expire."""
+    token = signing.Signer(salt=LEAD_UNSUBSCRIBE_SALT).sign_object([organization_id.hex, lead_id])
+    return f"{settings.BASE_URL}{reverse('unsubscribe_lead', args=[token])}"
+
+
+def read_lead_token(token: str) -> tuple[UUID, UUID] | None:
+    """Return the organization and the lead whose e-mails a link ends, or None if it is not valid."""
+    try:
+        organization_id, lead_id = signing.Signer(salt=LEAD_UNSUBSCRIBE_SALT).unsign_object(token)
+        return UUID(organization_id), UUID(lead_id)
+    except (signing.BadSignature, ValueError):
+        return None
+
+
+def cancel_lead_mails(*, organization: Organization, subject_ids: Collection[UUID] | QuerySet[Any]) -> None:
+    """Cancel the waiting e-mails to leads about these appointments. One that is being sent still arrives."""
+    waiting = Notification.objects.of(organization).filter(
+        kind__in=LEAD_KINDS, recipient=None, subject_id__in=subject_ids, state=State.PENDING, lease_token=None
+    )
+    waiting.update(state=State.CANCELED, next_attempt_at=None, finished_at=Now())
 
 
 def read_token(token: str) -> tuple[UUID, UUID, Kind] | None:

@@ -8,6 +8,7 @@ from django.views.generic import RedirectView
 
 from accounts.invitation_views import unsubscribe_from_invitations
 from appointments.calendar_feed import show_calendar
+from appointments.unsubscribe_views import unsubscribe_lead_from_mails
 from foundation.api.viewsets import UnknownRouteView
 from notifications.views import unsubscribe_from_notifications
 from pipeline_backend.web.error_handlers import handler400, handler403, handler404, handler500
@@ -41,6 +42,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(API_PATH.pattern, UnknownRouteView.as_view(schema=None)),
     path("unsubscribe/<str:token>", unsubscribe_from_notifications, name="unsubscribe"),
     path("unsubscribe/invitation/<str:token>", unsubscribe_from_invitations, name="unsubscribe_invitation"),
+    path("unsubscribe/lead/<str:token>", unsubscribe_lead_from_mails, name="unsubscribe_lead"),
     path("calendar/<uuid:organization_id>/<str:secret>.ics", show_calendar, name="calendar_feed"),
     # APPEND_SLASH is off, so the address that people type needs its own redirect.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),

@@ -24,6 +24,7 @@ MENU = {
     "Setup": [
         ("Statuses", "label", "statuses.status"),
         ("Event types", "category", "appointments.eventtype"),
+        ("Messages to leads", "forward_to_inbox", "notifications.leadmessage"),
         ("Custom fields", "tune", "leads.customfield"),
         ("Sources", "conversion_path", "leads.source"),
         ("Imports", "file_upload", "leads.import"),

@@ -6,6 +6,7 @@ from appointments.services.changes import cancel_appointment, create_note, edit_
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.handing_over import describe_work, hand_over, open_work
 from appointments.services.importing import import_appointment, sync_appointment
+from appointments.services.lead_mails import remind_leads, send_test_message, unsubscribe_lead
 from appointments.services.leads import refresh_touch_points
 from appointments.services.next_steps import change_next_step, finish_next_step, remove_next_step, set_next_step
 from appointments.services.notes import change_note, delete_note, write_note

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from appointments.lead_notifications import reminder_time, tell_lead
 from appointments.models import Appointment, AppointmentSource, EventType, FormerReference, Note, OutcomeChange
 from appointments.notifications import build_appointment_notifications
 from appointments.services.configuration import MAX_EVENT_TYPES
@@ -27,7 +28,7 @@ from notifications.models import Kind, Notification
 from notifications.services import insert_notifications
 from optins.models import UTM_FIELDS, OptIn
 from optins.services import find_setter
-from organizations.actors import Actor, actor_columns
+from organizations.actors import Actor, ActorKind, actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.services import can_add_row
 from statuses.models import Board, Status, StatusRole
@@ -86,6 +87,7 @@ class BookingData(TypedDict, total=False):
     duration_minutes: int
     custom_fields: Mapping[str, object]
     notify: bool
+    notify_lead: bool | None
 
 
 class Booking(NamedTuple):
@@ -106,7 +108,16 @@ def book(*, organization: Organization, actor: Actor, **data: Unpack[BookingData
     event type id is unknown, a custom value is invalid, or the event type is new and the organization has
     `MAX_EVENT_TYPES`. Locks the lead, and for a new event type the organization.
     """
-    booking = find_or_book(organization, actor, AppointmentSource.MANUAL, data, invites=data.get("notify", True))
+    # An integration has its own e-mails to leads, unless it says otherwise.
+    tells_lead = data.get("notify_lead", actor.kind == ActorKind.STAFF)
+    booking = find_or_book(
+        organization,
+        actor,
+        AppointmentSource.MANUAL,
+        data,
+        invites=data.get("notify", True),
+        tells_lead=bool(tells_lead),
+    )
     if data["schedule_time"] not in (booking.schedule_time, booking.booked_for):
         problem = "already maps to an appointment at a different time; use a new external_reference for a new booking"
         raise Conflict(f"external_reference {data['external_reference']} {problem}")
@@ -120,7 +131,13 @@ def is_booked(organization: Organization, reference: object) -> bool:
 
 
 def find_or_book(
-    organization: Organization, actor: Actor, source: AppointmentSource, data: BookingData, *, invites: bool
+    organization: Organization,
+    actor: Actor,
+    source: AppointmentSource,
+    data: BookingData,
+    *,
+    invites: bool,
+    tells_lead: bool = False,
 ) -> Booking:
     """Return the appointment that has the reference, or book it; `invites` notifies its participants.
 
@@ -153,7 +170,12 @@ def find_or_book(
         remembered.delete()
     lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
     lead_status, invites = None if is_over else lead_status, invites and not (is_over or remembered)
+    tells_lead = tells_lead and not remembered
+    if tells_lead:
+        appointment.lead_reminder_at = reminder_time(appointment)
     insert_booking(appointment, actor, data, lead_status, lead_source, members, invites)
+    if tells_lead:
+        tell_lead(Kind.CALL_BOOKED, appointment)
     if remembered:
         cancel_remembered(organization, appointment.pk, remembered, lead_stays=is_over, notifies=False)
     return Booking(appointment.pk, appointment.schedule_time, is_new=True, is_over=is_over)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from appointments.conditions import BOOKED_ROLES
+from appointments.lead_notifications import reminder_time, tell_lead
 from appointments.models import Appointment, Note, OutcomeChange
 from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
@@ -18,7 +19,7 @@ from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from leads.services import check_not_erased, get_lead_for_update
 from notifications.models import Kind
-from organizations.actors import Actor, actor_columns
+from organizations.actors import Actor, ActorKind, actor_columns
 from organizations.models import Membership, Organization
 from statuses.models import RESULT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
@@ -64,22 +65,25 @@ def edit_appointment(
     appointment: Appointment,
     note: str = "",
     lead_status_id: UUID | None = None,
+    notify_lead: bool | None = None,
     **values: Any,
 ) -> Appointment:
     """Change values of an appointment as `set_values` does, with a note as `create_note` stores it, and return it.
 
     The lead gets the status with this id; without it, another outcome moves the lead (A29).
 
-    Records one event, and notifies the participants once. Raises ValidationFailed if a status is unknown or not of its
-    board, and Conflict if the lead was erased and a value or note can be personal. Locks the appointment, then its
-    lead.
+    Records one event, and notifies the participants once, and the lead as `save_appointment` does. Raises
+    ValidationFailed if a status is unknown or not of its board, and Conflict if the lead was erased and a value or note
+    can be personal. Locks the appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
     previous = stored.outcome
     if note or PERSONAL_FIELDS & values.keys():
         check_not_erased(stored.lead)
     set_values(stored, **values)
-    save_appointment(stored, previous, actor, note=add_note(stored, note, actor), lead_status_id=lead_status_id)
+    note_row = add_note(stored, note, actor)
+    options: dict[str, Any] = {"lead_status_id": lead_status_id, "notify_lead": notify_lead}
+    save_appointment(stored, previous, actor, note=note_row, **options)
     return stored
 
 
@@ -209,16 +213,20 @@ def save_appointment(
     lead_status_id: UUID | None = None,
     lead_stays: bool = False,
     notifies: bool = True,
+    notify_lead: bool | None = None,
 ) -> None:
     """Store the changes of an appointment with its history, update its lead, and record one event for all of them.
 
     `previous` is the outcome before the changes; a new `note` moves `updated_at` and is an event of its own; `details`
-    are of the event. `notifies` the participants if the changes call for it. Locks the lead if time or outcome have
-    changed; it gets the status `lead_status_id`, or that of the effects, or its status stays if `lead_stays`.
+    are of the event. `notifies` the participants if the changes call for it, and the lead, too, if `notify_lead`: by
+    default for changes by staff. Locks the lead if time, outcome or meeting URL have changed; it gets the status
+    `lead_status_id`, or that of the effects, or its status stays if `lead_stays`.
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
     is_resized = appointment.is_changed("own_duration_minutes")
+    tells_lead = notifies and (actor.kind == ActorKind.STAFF if notify_lead is None else notify_lead)
+    lead_change = prepare_for_lead(appointment, effects, tells_lead=tells_lead)
     before = store_changes(appointment, AppointmentDetailSerializer)
     if appointment.outcome and appointment.outcome != previous:
         columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
@@ -239,6 +247,26 @@ def save_appointment(
         record_event(NOTE_CREATED, note, actor=actor)
     if (before or is_resized) and effects.notification and notifies:
         notify_participants(effects.notification, appointment)
+        tell_lead(lead_change, appointment)
+
+
+def prepare_for_lead(appointment: Appointment, effects: Effects, *, tells_lead: bool) -> Kind | None:
+    """Set when the lead is reminded after these unsaved changes; return the change of which to tell the lead, if any.
+
+    A move without a word to the lead moves the reminder that is to come, if there is one.
+    """
+    change = change_for_lead(appointment, effects) if tells_lead else None
+    if change or (appointment.is_changed("schedule_time") and appointment.lead_reminder_at):
+        appointment.lead_reminder_at = reminder_time(appointment)
+    return change
+
+
+def change_for_lead(appointment: Appointment, effects: Effects) -> Kind | None:
+    """Return the change of which the lead can be told. Another meeting URL is a new invitation."""
+    if effects.notification != Kind.CALL_UPDATED:
+        return effects.notification
+    has_new_url = appointment.is_changed("meeting_url") and appointment.meeting_url
+    return Kind.CALL_BOOKED if has_new_url else None
 
 
 def effects_of(appointment: Appointment, previous: Status | None) -> Effects:

@@ -110,7 +110,8 @@ def store_state(
     appointment.synced_role = outcome.value
     details = reasons if is_canceled else None
     lead_stays = appointment.ends_at < appointment.created_at  # else the lead would depend on the order of states
-    save_appointment(appointment, previous, actor, note=note, details=details, lead_stays=lead_stays, notifies=notifies)
+    options: dict[str, Any] = {"lead_stays": lead_stays, "notifies": notifies, "notify_lead": False}
+    save_appointment(appointment, previous, actor, note=note, details=details, **options)
 
 
 @atomic_with_retry

@@ -14,6 +14,7 @@ from foundation.db.timestamps import now
 from leads.merging import rows_moved
 from leads.models import Lead
 from leads.services import follow_appointments, follow_next_steps, save_lead
+from notifications.services import cancel_lead_mails
 from organizations.actors import SYSTEM, Actor
 from organizations.isolation import TenantModel
 from organizations.models import Organization
@@ -40,6 +41,11 @@ def next_appointment_of(lead: Lead) -> datetime | None:
     return earliest
 
 
+def cancel_mails_to(lead: Lead) -> None:
+    appointments = Appointment.objects.of(lead.organization).filter(lead=lead)
+    cancel_lead_mails(organization=lead.organization, subject_ids=appointments.values("pk"))
+
+
 @receiver(rows_moved)
 def follow_lead(
     *, lead: Lead, ids: Mapping[type[TenantModel], list[UUID]], previous: str, actor: Actor, **_: Any
@@ -47,6 +53,8 @@ def follow_lead(
     follow_next_steps(lead)
     follow_appointments(lead, next_appointment=next_appointment_of(lead))
     lead.save_columns()
+    if lead.unsubscribed_at:
+        cancel_mails_to(lead)
     if moved := ids.get(Appointment):
         record_events(UPDATED, lead.organization, moved, actor=actor, previous=f'{{"lead":{previous}}}')
 

@@ -49,6 +49,7 @@ def patch_appointment(
     values |= changed_members(stored, ["host", "setter", "triager"], changes)
     if "custom_fields" in changes:
         values["custom_values"] = merge_custom_values(stored, CustomField.Entity.APPOINTMENT, changes["custom_fields"])
+    values["notify_lead"] = bool(changes.get("notify_lead"))
     edit_appointment(organization=organization, actor=actor, appointment=stored, **values)
     return AppointmentDetailSerializer.get(organization, stored.pk)
 

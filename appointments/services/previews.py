@@ -8,10 +8,11 @@ from datetime import datetime
 
 from django.db.models import Q
 
+from appointments.lead_notifications import find_message
 from appointments.models import Appointment
 from appointments.notifications import build_participant_notifications
-from appointments.services.changes import effects_of
-from notifications.models import ChannelKind, Kind
+from appointments.services.changes import Effects, change_for_lead, effects_of
+from notifications.models import ChannelKind, Kind, LeadMessage
 from organizations.models import Membership
 from statuses.models import Status
 from webhooks.models import Endpoint
@@ -23,6 +24,7 @@ class Audience:
     slack: bool
     webhooks: bool
     has_invitation: bool  # whether the e-mails update an entry in calendars
+    lead_message: LeadMessage | None  # that the lead gets, if staff make the change
 
 
 def preview(appointment: Appointment, change: Callable[..., None], *values: datetime | Status) -> Audience:
@@ -35,10 +37,12 @@ def preview(appointment: Appointment, change: Callable[..., None], *values: date
     for row in rows:
         if row.recipient:
             members[Kind(row.kind)].append(row.recipient)
+    lead_change = change_for_lead(changed, Effects(topic, kind)) if kind else None
     endpoints = Endpoint.objects.of(changed.organization).filter(is_active=True)
     return Audience(
         members=dict(members),
         slack=any(row.medium == ChannelKind.SLACK for row in rows),
         webhooks=endpoints.filter(Q(event_types=[]) | Q(event_types__contains=[topic.name])).exists(),
         has_invitation=any(row.context["uid"] for row in rows),
+        lead_message=find_message(lead_change, changed) if lead_change else None,
     )

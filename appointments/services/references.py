@@ -1,6 +1,7 @@
 """The services that change an appointment by a reference that an integration has given it, now or before a move."""
 
 from datetime import datetime
+from typing import Any
 
 from appointments.models import Appointment, AppointmentSource, FormerReference, RememberedCancellation
 from appointments.services.changes import add_note, book_again, cancel_with_note, role_of, save_appointment, set_values
@@ -27,6 +28,7 @@ def cancel_by_reference(
     canceled_by: str | None = None,
     reason: str | None = None,
     rescheduled_to: str | None = None,
+    notify_lead: bool | None = None,
 ) -> Appointment:
     """Cancel an appointment that was booked through the API. Repeating it is safe.
 
@@ -38,22 +40,33 @@ def cancel_by_reference(
     if is_former and rescheduled_to and booked_times(appointment, rescheduled_to):
         return appointment
     details = {"canceled_by": canceled_by, "reason": reason, "rescheduled_to": rescheduled_to}
-    return cancel_with_note(appointment, actor, notes, details)
+    return cancel_with_note(appointment, actor, notes, details, notify_lead=notify_lead)
 
 
 @atomic_with_retry
 def cancel_or_remember(
-    *, organization: Organization, actor: Actor, external_reference: str, notes: str = "", **details: str | None
+    *,
+    organization: Organization,
+    actor: Actor,
+    external_reference: str,
+    notes: str = "",
+    notify_lead: bool | None = None,
+    **details: str | None,
 ) -> Appointment | RememberedCancellation:
     """Cancel as `cancel_by_reference` does; if the reference is unknown, keep the cancellation for its booking.
 
-    The latest one is kept. Raises Conflict for a scheduler's appointment, and at `MAX_REMEMBERED`. Locks the reference,
-    then the appointment and its lead, or the organization.
+    The latest one is kept, and notifies no one. Raises Conflict for a scheduler's appointment, and at `MAX_REMEMBERED`.
+    Locks the reference, then the appointment and its lead, or the organization.
     """
     REFERENCE_LOCK.first(organization=organization.pk, reference=external_reference)
     try:
         return cancel_by_reference(
-            organization=organization, actor=actor, external_reference=external_reference, notes=notes, **details
+            organization=organization,
+            actor=actor,
+            external_reference=external_reference,
+            notes=notes,
+            notify_lead=notify_lead,
+            **details,
         )
     except ResourceNotFound:
         return remember_cancellation(organization, actor, external_reference, notes, details)
@@ -72,6 +85,7 @@ def reschedule_by_reference(
     duration_minutes: int | None = None,
     rescheduled_by: str | None = None,
     reason: str | None = None,
+    notify_lead: bool | None = None,
 ) -> Appointment:
     """Move an appointment that was booked through the API, maybe under another reference. Repeating it is safe.
 
@@ -105,8 +119,9 @@ def reschedule_by_reference(
     if is_new:
         take_reference(appointment, new_external_reference)
     details = {"rescheduled_by": rescheduled_by, "reason": reason, "duration_minutes": duration_minutes}
-    note = add_note(appointment, notes, actor)
-    save_appointment(appointment, previous, actor, note=note, details=details, notifies=remembered is None)
+    note, notifies = add_note(appointment, notes, actor), remembered is None
+    options: dict[str, Any] = {"details": details, "notifies": notifies, "notify_lead": notify_lead}
+    save_appointment(appointment, previous, actor, note=note, **options)
     if remembered:
         remembered.delete()
         appointment = cancel_remembered(organization, appointment.pk, remembered)

@@ -12,6 +12,8 @@ from appointments.services import book
 from dev.demo.organization import HARBOR, NORTHWIND, OrganizationSpec, find_organization, set_up_organization
 from dev.demo.scenario import FIRST_DAY, Scenario, fake_now
 from foundation.db.timestamps import now
+from notifications.lead_messages import save_lead_message
+from notifications.models import LEAD_KINDS, LeadMessage
 from organizations.actors import SYSTEM
 from organizations.keys import parse_key
 from organizations.models import ApiKey, Membership, Organization, User
@@ -64,6 +66,9 @@ def create(spec: OrganizationSpec, leads: int) -> Demo:
     set_mail_enabled(organization, enabled=False)
     Scenario(organization, api_key).play(leads)
     set_mail_enabled(organization, enabled=True)
+    for kind in LEAD_KINDS:
+        message = LeadMessage(organization=organization, kind=kind, is_active=True)
+        save_lead_message(organization=organization, actor=SYSTEM, lead_message=message)
     return Demo(organization, key_text)
 
 

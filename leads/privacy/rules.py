@@ -126,6 +126,7 @@ empty_rows(
         "next_step_note": None,
         "custom_values": {},
         "external_reference": None,
+        "unsubscribed_at": None,
     },
     harmless=(),
 )

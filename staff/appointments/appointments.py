@@ -6,23 +6,26 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.http import HttpRequest
 from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 
 from appointments import conditions
+from appointments.lead_notifications import find_message
 from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, edit_appointment
 from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import truncate_to_ms
 from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead
+from notifications.models import Kind
 from optins.models import UTM_FIELDS
 from organizations.models import CAN_BE_ASSIGNED, MemberRole, Membership, Organization
 from organizations.permissions import Area, current_user
 from staff.appointments import record, record_page, selected
 from staff.appointments.forms import AppointmentForm, BookingForm
+from staff.appointments.record_forms import describe_lead
 from staff.appointments.timeline import APPOINTMENT_SOURCES, pinned_notes
 from staff.appointments.times import show_times
 from staff.boards.layouts import AppointmentBoard
@@ -196,6 +199,7 @@ class AppointmentAdmin(RecordAdmin):
         if isinstance(form, BookingForm):
             book(organization=form.organization, actor=actor, **form.booking_data())
             obj.refresh_from_db()
+            messages.info(request, describe_lead(find_message(Kind.CALL_BOOKED, obj), obj.lead))
             return
         values = form.changed_values()
         if "schedule_time" in form.changed_data:

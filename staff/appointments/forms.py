@@ -87,8 +87,10 @@ class AppointmentForm(ScheduleForm, CustomValuesForm):
 
     class Meta:
         help_texts = {
-            "outcome": "Choosing a canceled status cancels the appointment and notifies its participants.",
-            "schedule_time": "Changing the time reschedules the appointment and notifies its participants.",
+            "outcome": "Choosing a canceled status cancels the appointment and notifies its participants, and the lead "
+            "if Messages to leads has a cancellation.",
+            "schedule_time": "Changing the time reschedules the appointment and notifies its participants, and the "
+            "lead if Messages to leads has a new time.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

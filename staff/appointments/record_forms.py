@@ -14,7 +14,7 @@ from appointments.models import Appointment, CallAnalysis
 from appointments.services import Audience
 from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import Lead
-from notifications.models import Kind
+from notifications.models import Kind, LeadMessage
 from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.fields import LongTextField, RowField
@@ -33,6 +33,12 @@ MESSAGES_BY_KIND = {
     Kind.CALL_REASSIGNED: "a cancellation",
 }
 
+LEAD_MESSAGES = {
+    Kind.LEAD_INVITED: "an invitation",
+    Kind.LEAD_RESCHEDULED: "the new time",
+    Kind.LEAD_CANCELED: "a cancellation",
+}
+
 
 def describe(audience: Audience, appointment: Appointment) -> str:
     parts = []
@@ -44,11 +50,19 @@ def describe(audience: Audience, appointment: Appointment) -> str:
         parts.append("Slack gets a message")
     if audience.webhooks:
         parts.append("webhooks are sent")
-    if not parts:
-        return "No one is notified."
     text = "; ".join(parts)
-    lead = "" if not audience.members else f" {appointment.lead} isn't notified."
-    return f"{text[0].upper()}{text[1:]}.{lead}"
+    sentences = [f"{text[0].upper()}{text[1:]}."] if parts else []
+    if audience.members or audience.lead_message:
+        sentences.append(describe_lead(audience.lead_message, appointment.lead))
+    return " ".join(sentences) or "No one is notified."
+
+
+def describe_lead(message: LeadMessage | None, lead: Lead | None) -> str:
+    """Return which e-mail the lead gets, or that there is none; without a lead it is a new one."""
+    name = str(lead or "The lead")
+    if lead and lead.unsubscribed_at:
+        return f"{name} has unsubscribed and doesn't get e-mails."
+    return f"{name} gets {LEAD_MESSAGES[Kind(message.kind)]} by e-mail." if message else f"{name} isn't notified."
 
 
 def is_early(appointment: Appointment, outcome: Status) -> str:

@@ -10,7 +10,10 @@ from organizations.actors import Actor
 from staff.toolkit.bulk import Undo, members, selected_action
 from statuses.models import Board, Status, StatusRole
 
-CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
+CANCELLATION_EFFECTS = (
+    "The host, setter and triager are notified by e-mail, the leads if Messages to leads has a cancellation, and "
+    "webhooks are sent."
+)
 
 
 def outcome_and_lead_status(appointment: Appointment) -> list[Any]:

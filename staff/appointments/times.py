@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -17,14 +18,17 @@ from django.utils.formats import date_format
 
 from accounts.time_zone import describe_zone, known_zone
 from appointments.free_times import first_free_times
+from appointments.lead_notifications import find_message
 from appointments.models import Appointment, EventType
 from foundation.api.emails import parse_email
 from foundation.db.timestamps import get_zone, now
 from leads.models import Lead
 from leads.phones import time_zones_by_country
+from notifications.models import Kind
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.permissions import current_user
 from organizations.working_hours import format_week
+from staff.appointments.record_forms import describe_lead
 from staff.appointments.schedule import other_appointments
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.lists import to_uuid
@@ -40,6 +44,7 @@ class Draft:
 
     appointment: Appointment
     day: date | None
+    is_booking: bool  # otherwise a change or a next step
 
     @property
     def at(self) -> datetime | None:
@@ -59,6 +64,15 @@ class Draft:
         elif names:
             first, last = (date_format(at.astimezone(get_zone(name)), SHORT) for name in (names[0], names[-1]))
             yield str(lead), f"between {first} and {last}, by the country of the phone"
+
+    def lead_notice(self) -> str:
+        """Return which e-mail the lead of a new booking gets; other forms say it in their question."""
+        if not self.is_booking:
+            return ""
+        booking, lead = copy(self.appointment), getattr(self.appointment, "lead", None)
+        booking.schedule_time = self.at or now()
+        booking.lead = lead or Lead(organization=booking.organization)
+        return describe_lead(find_message(Kind.CALL_BOOKED, booking), lead)
 
     def warning(self) -> str:
         at, host = self.at, self.appointment.host
@@ -133,7 +147,8 @@ def read_draft(page: AnyPage, request: HttpRequest) -> Draft:
         appointment.own_duration_minutes = int(minutes)
     texts = [values.get(f"{values.get('field')}_{number}", "")[:40] for number in (0, 1)]
     appointment.schedule_time = at = cleaned(TimestampField(required=False), texts)
-    return Draft(appointment, timezone.localdate(at) if at else cleaned(DayField(required=False), texts[0]))
+    day = timezone.localdate(at) if at else cleaned(DayField(required=False), texts[0])
+    return Draft(appointment, day, is_booking=stored is None and "host" in values)
 
 
 def find(page: AnyPage, request: HttpRequest, model: type[Model], name: str, **rows: Any) -> Any:

@@ -35,7 +35,7 @@ class EventTypeAdmin(TenantAdmin):
     list_display = ("name", "call_category", "provider", "owner_name", "created_at")
     list_filter = ("call_category", "provider")
     search_fields = ("name",)
-    fields = ("name", ("call_category", "duration_minutes"), ("provider", "owner_name"))
+    fields = ("name", ("call_category", "duration_minutes", "reminder_hours"), ("provider", "owner_name"))
 
 
 class CallAnalysisForm(OptimisticLockForm):

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
-from notifications.models import Kind, MailPreference, Notification
+from notifications.models import MEMBER_CHOICES, MailPreference, Notification
 from notifications.services import set_muted_kinds
 from organizations.models import Membership
 from organizations.permissions import Area
@@ -27,7 +27,10 @@ class ChannelFilter(ChoicesDropdownFilter):
 
 @admin.register(Notification)
 class NotificationAdmin(NewestSearchAdmin):
-    empty_text = "Members are notified when one of their appointments is booked, moved or canceled."
+    empty_text = (
+        "Members are notified when one of their appointments is booked, moved or canceled. So are leads, if "
+        "Messages to leads has texts that are switched on."
+    )
     area = Area.MESSAGES
     can_add = can_change = False
     list_display = (
@@ -57,12 +60,13 @@ class NotificationAdmin(NewestSearchAdmin):
 
 
 class EmailNotificationsForm(ConfirmationForm):
-    kinds = CheckboxesField(choices=Kind.choices, required=False, label="E-mails about")
+    kinds = CheckboxesField(choices=MEMBER_CHOICES, required=False, label="E-mails about")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         preference: MailPreference | None = getattr(self.subject, "mail_preference", None)
-        self.initial["kinds"] = [kind for kind in Kind.values if preference is None or kind not in preference.muted]
+        muted = preference.muted if preference else []
+        self.initial["kinds"] = [kind for kind, _ in MEMBER_CHOICES if kind not in muted]
 
 
 @object_action(
@@ -77,4 +81,4 @@ def email_notifications(page: AnyPage, request: HttpRequest, member: Membership,
     kinds = set(form.cleaned_data["kinds"])
     if not page.has_own_permission(request, member):
         kinds &= set(form.initial["kinds"])
-    set_muted_kinds(member=member, kinds=[kind for kind in Kind.values if kind not in kinds])
+    set_muted_kinds(member=member, kinds=[kind for kind, _ in MEMBER_CHOICES if kind not in kinds])

@@ -38,7 +38,7 @@ from staff.toolkit.fields import TextField
 from staff.toolkit.forms import accepted_email
 from staff.toolkit.lists import DayRangeFilter, column, time_column
 from staff.toolkit.record import Fact, RecordAdmin
-from staff.toolkit.timeline import TimelineEntry, TimelineSource, change_entry
+from staff.toolkit.timeline import TimelineEntry, TimelineSource, change_entry, full_time
 from staff.toolkit.views import TABLE
 from statuses.models import Board, Status
 
@@ -244,6 +244,7 @@ class LeadAdmin(RecordAdmin):
             Fact("Phone", phone, f"tel:{phone}", can_copy=True) if phone else Fact("Phone", "–"),
             Fact("Setter", str(row.setter or "Unassigned")),
             Fact("Source", str(row.last_source)),
+            *([Fact("E-mails", f"Unsubscribed on {full_time(row.unsubscribed_at)}")] if row.unsubscribed_at else []),
         ]
 
     def change_entries(self, row: Lead, changes: list[LeadChange]) -> list[TimelineEntry]:

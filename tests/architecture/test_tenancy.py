@@ -58,6 +58,7 @@ BYPASS_ALLOWED = {
     "leads/privacy/imported_rows.py": "with policies PostgreSQL can't use the index that finds a lead's imported rows",
     "organizations/idempotency.py": "with policies PostgreSQL can't use the index that finds responses about a lead",
     "appointments/calendar_feed.py": "a calendar's address says whose rows it may see: those of its organization",
+    "appointments/unsubscribe_views.py": "a lead's link says whose rows it may see: those of its organization",
     "notifications/views.py": "an unsubscribe link says whose rows it may see: those of its organization",
     "organizations/security_log.py": "a failed sign-in looks for the account; notices are closed to requests",
     "accounts/two_factor.py": "keys and recovery codes are closed to requests but for this module",

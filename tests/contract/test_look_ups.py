@@ -216,6 +216,7 @@ def test_an_event_type_has_exactly_the_documented_fields(api: ApiClient, organiz
             "provider": "SCHEDULER_A",
             "owner_name": "Hana",
             "duration_minutes": 45,
+            "reminder_hours": 0,
             "is_active": True,
             "updated_at": "2020-01-02T00:00:00.000Z",
         }

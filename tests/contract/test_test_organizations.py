@@ -27,8 +27,8 @@ RESET = "/api/external/test/reset"
 # What people have set up. A new model belongs here or is deleted by a reset.
 CONFIGURATION = {
     *("ApiKey", "Membership", "Invitation", "SavedView", "MailPreference", "RowCount"),
-    *("Status", "Source", "CustomField", "EventType", "ImportColumn", "LeadRetention", "Endpoint"),
-    "ReceivingHost",
+    *("Status", "Source", "CustomField", "EventType", "ImportColumn", "LeadMessage", "LeadRetention"),
+    *("Endpoint", "ReceivingHost"),
 }
 
 

@@ -1,0 +1,122 @@
+"""E-mails to leads about what staff book, move and cancel, and reminders (docs/interface.md, N10 to N16)."""
+
+from datetime import datetime, timedelta
+
+from accounts.time_zone import describe_zone, known_zone
+from appointments.conditions import BOOKED_ROLES
+from appointments.models import Appointment
+from appointments.notifications import has_no_entry
+from foundation.db.timestamps import get_zone, isoformat_z, now
+from leads.models import Lead
+from leads.phones import time_zones_by_country
+from leads.services import get_lead_for_update
+from notifications.lead_messages import fill_in_message
+from notifications.models import Context, Kind, LeadMessage, Notification
+from notifications.services import insert_notifications
+
+# The message to the lead about a change that participants are notified of.
+LEAD_KIND = {
+    Kind.CALL_BOOKED: Kind.LEAD_INVITED,
+    Kind.CALL_RESCHEDULED: Kind.LEAD_RESCHEDULED,
+    Kind.CALL_CANCELED: Kind.LEAD_CANCELED,
+}
+
+
+def accepts_mail(lead: Lead) -> bool:
+    return lead.unsubscribed_at is None and not lead.is_erased
+
+
+def find_message(change: Kind, appointment: Appointment) -> LeadMessage | None:
+    """Return the message that the lead gets if told of a change of the appointment; None if there is none."""
+    organization = appointment.organization
+    if change not in LEAD_KIND or appointment.is_over or has_no_entry(change, appointment):
+        return None
+    if organization.is_test or not accepts_mail(appointment.lead):
+        return None
+    return active_message(LEAD_KIND[change], appointment)
+
+
+def active_message(kind: Kind, appointment: Appointment) -> LeadMessage | None:
+    rows = LeadMessage.objects.of(appointment.organization).filter(kind=kind, is_active=True)
+    message: LeadMessage | None = rows.first()
+    return message
+
+
+def tell_lead(change: Kind | None, appointment: Appointment) -> None:
+    """Queue the lead's e-mail about a stored change of the appointment, if the lead gets one. Locks the lead.
+
+    So the e-mail is queued before the lead unsubscribes, which cancels it, or not at all.
+    """
+    if change is None or not find_message(change, appointment):
+        return
+    appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+    if message := find_message(change, appointment):
+        insert_notifications([build_lead_notification(message, appointment)])
+
+
+def build_lead_notification(message: LeadMessage, appointment: Appointment) -> Notification:
+    return Notification(
+        organization=appointment.organization,
+        kind=message.kind,
+        subject_id=appointment.pk,
+        context=lead_context(message, appointment),
+    )
+
+
+def lead_context(message: LeadMessage, appointment: Appointment) -> Context:
+    lead, host, organization = appointment.lead, appointment.host, appointment.organization
+    event_type = appointment.event_type.name if appointment.event_type else "Call"
+    meeting_url = appointment.meeting_url or ""
+    values = {
+        "first_name": lead.first_name or "there",
+        "organization": organization.name,
+        "host": str(host or organization),
+        "event_type": event_type,
+        "when": describe_time(appointment.schedule_time, lead_zone(appointment)),
+        "meeting_link": meeting_url,
+    }
+    subject, body = fill_in_message(message, values)
+    return {
+        "appointment_id": str(appointment.pk),
+        "lead_id": str(appointment.lead_id),
+        "to": lead.email,
+        "reply_to": {"name": str(host), "email": host.user.email} if host else None,
+        "organization": organization.name,
+        "subject": subject,
+        "body": body,
+        # The rest is for the entry in the lead's calendar. Not the participants' UID: theirs has notes about the lead.
+        "uid": "" if appointment.is_scheduled_elsewhere else f"{appointment.pk}-lead@{appointment.calendar_domain}",
+        "sequence": appointment.invitation_sequence,
+        "schedule_time": isoformat_z(appointment.schedule_time),
+        "duration_minutes": appointment.duration_minutes,
+        "updated_at": isoformat_z(appointment.updated_at),
+        "sender": organization.name,
+        "summary": f"{event_type} with {organization.name}",
+        "description": body,
+        "meeting_url": meeting_url,
+        "attendees": [{"name": str(lead), "email": lead.email}],
+    }
+
+
+def lead_zone(appointment: Appointment) -> str:
+    """Return the time zone of the lead's phone if its country has one clock then, else the host's."""
+    lead, host, at = appointment.lead, appointment.host, appointment.schedule_time
+    zones = [zone for name in time_zones_by_country().get(lead.phone_country or "", []) if (zone := known_zone(name))]
+    if zones and len({at.astimezone(get_zone(zone)).utcoffset() for zone in zones}) == 1:
+        return zones[0]
+    return host.user.time_zone if host else appointment.organization.time_zone
+
+
+def describe_time(at: datetime, zone: str) -> str:
+    return f"{at.astimezone(get_zone(zone)):%A, %d %B %Y, %H:%M}, {describe_zone(zone, at)}"
+
+
+def reminder_time(appointment: Appointment) -> datetime | None:
+    """Return when the lead is to be reminded; None without a reminder, or if its time has passed already."""
+    hours = appointment.event_type.reminder_hours if appointment.event_type else 0
+    at = appointment.schedule_time - timedelta(hours=hours)
+    return at if hours and at > now() and is_booked(appointment) else None
+
+
+def is_booked(appointment: Appointment) -> bool:
+    return appointment.outcome is None or appointment.outcome.role in BOOKED_ROLES

@@ -1,0 +1,41 @@
+"""Renders the e-mails to leads. Their text was filled in when they were queued, so a retry sends the same."""
+
+from email.utils import formataddr, parseaddr
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+
+from notifications.mail import attach_invitation, build_email, single_line
+from notifications.models import Kind, Notification
+from notifications.services import lead_unsubscribe_url
+
+
+def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternatives:
+    """Return the e-mail: in the organization's name, from the installation's address; answers go to the host."""
+    context = notification.context
+    organization, lead_id = mailbox_name(context["organization"]), context["lead_id"]
+    _, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
+    values = {
+        "body": context["body"],
+        "organization": single_line(context["organization"]),
+        # A test has no lead who could unsubscribe.
+        "unsubscribe_url": lead_unsubscribe_url(notification.organization_id, lead_id) if lead_id else "",
+    }
+    host = context["reply_to"]
+    email = build_email(
+        to,
+        single_line(context["subject"]),
+        "notifications/lead",
+        values,
+        {"X-Notification-Id": str(notification.pk)},
+        from_email=formataddr((organization, address)),
+        reply_to=[formataddr((mailbox_name(host["name"]), host["email"]))] if host else None,
+    )
+    if context["uid"] and notification.kind != Kind.LEAD_REMINDED:
+        attach_invitation(email, notification.kind, context)
+    return email
+
+
+def mailbox_name(text: str) -> str:
+    # Mail programs decode an encoded word (RFC 2047) in a name that was typed as one.
+    return single_line(text).replace("=?", "= ?")

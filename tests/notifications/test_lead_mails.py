@@ -1,0 +1,344 @@
+"""E-mails to leads: what staff book, move and cancel, reminders, unsubscribing, and the organization's texts."""
+
+import re
+from datetime import UTC, datetime
+from email.parser import BytesParser
+from email.policy import default as modern
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import time_machine
+from django.test import Client
+
+from appointments.models import Appointment, EventType
+from appointments.services import cancel_appointment, remind_leads, reschedule
+from foundation.outbox import State
+from leads.merging import merge_leads, undo_merge
+from leads.models import Lead, LeadMerge
+from leads.privacy.erasing import request_erasure
+from notifications import daily_limit
+from notifications.lead_messages import STANDARD_TEXTS
+from notifications.models import LEAD_KINDS, Kind, LeadMessage, Notification
+from organizations.models import MemberRole, Membership, Organization
+from tests.client import ApiClient, booking_payload
+from tests.factories import make_member, owner_actor, owner_of, snapshot_of
+from tests.jobs import send_notifications
+from tests.notifications.test_invitations import parse_invitation
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
+
+pytestmark = pytest.mark.django_db
+
+MOVED = datetime(2027, 1, 6, 15, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def messages(organization: Organization) -> None:
+    """Switch all messages to leads on, with their standard texts."""
+    for kind, (subject, text) in STANDARD_TEXTS.items():
+        LeadMessage.objects.create(organization=organization, kind=kind, is_active=True, subject=subject, text=text)
+
+
+@pytest.fixture
+def owner(organization: Organization) -> Client:
+    return logged_in_client(owner_of(organization))
+
+
+def sent_to_leads(organization: Organization, mailoutbox: list[Any]) -> list[Any]:
+    """Send what is due; return the e-mails to others than members, and empty the box."""
+    send_notifications(organization.pk)
+    members = set(Membership.objects.of(organization).values_list("user__email", flat=True))
+    emails = [email for email in mailoutbox if email.to[0] not in members]
+    mailoutbox.clear()
+    return emails
+
+
+def mails_to_leads(organization: Organization) -> list[tuple[str, str]]:
+    """Return kind and state of the stored e-mails to leads, in order."""
+    rows = Notification.objects.of(organization).filter(kind__in=LEAD_KINDS, recipient=None)
+    return list(rows.order_by("created_at", "pk").values_list("kind", "state"))
+
+
+def booked(api: ApiClient, **fields: Any) -> Appointment:
+    id = api.book(lead_first_name="Ada", **fields).json()["data"]["id"]
+    appointment: Appointment = Appointment.unscoped.get(pk=id)
+    return appointment
+
+
+def unsubscribe_link(email: Any) -> str:
+    return urlsplit(email.extra_headers["List-Unsubscribe"].strip("<>")).path
+
+
+def test_a_booking_by_staff_its_move_and_its_cancellation_reach_the_lead_and_their_calendar(
+    owner: Client, organization: Organization, host: Membership, messages: None, mailoutbox: list[Any]
+):
+    event_type = EventType.objects.create(organization=organization, name="Strategy call")
+    url = admin_url(Appointment, "add")
+    fields = {"lead_email": "elif@example.com", "lead_first_name": "Elif", "lead_phone": "+905012345678"}
+    fields |= {"schedule_time_0": "2027-01-05", "schedule_time_1": "10:00", "event_type": event_type.pk}
+    page = owner.post(url, form_data(owner, url, host=host.pk, meeting_url="https://meet.example/1", **fields))
+    appointment = Appointment.objects.of(organization).get()
+    assert "Elif gets an invitation by e-mail." in shown_messages(page)
+    reschedule_url = admin_url(Appointment, "reschedule", appointment.pk)
+    assert "Elif gets the new time by e-mail." in owner.get(reschedule_url).context["question"]
+    owner.post(reschedule_url, form_data(owner, reschedule_url, schedule_time_0="2027-01-06", schedule_time_1="15:30"))
+    cancel_url = admin_url(Appointment, "cancel", appointment.pk)
+    assert "Elif gets a cancellation by e-mail." in owner.get(cancel_url).context["question"]
+    owner.post(cancel_url, form_data(owner, cancel_url))
+
+    emails = sent_to_leads(organization, mailoutbox)
+
+    assert [email.to for email in emails] == [["elif@example.com"]] * 3
+    invitation, move, cancellation = [parse_invitation(email) for email in emails]
+    uid = f"{appointment.pk}-lead@pipeline-backend"
+    assert [entry.get("UID") for entry in (invitation, move, cancellation)] == [uid] * 3
+    assert [entry.get("SEQUENCE") for entry in (invitation, move, cancellation)] == ["0", "1", "2"]
+    methods = [entry.calendar_values("METHOD") for entry in (invitation, move, cancellation)]
+    assert methods == [["REQUEST"], ["REQUEST"], ["CANCEL"]]
+    assert [entry.get("DTSTART") for entry in (invitation, move)] == ["20270105T100000Z", "20270106T153000Z"]
+    first, second, third = emails
+    assert first.subject == "Strategy call with Acme: Tuesday, 05 January 2027, 13:00, Istanbul time (GMT+3)"
+    assert first.body.startswith("Hi Elif,\n\nyour call is booked.\n\nStrategy call with Hana Host\n")
+    assert ("https://meet.example/1" in first.body, "https://meet.example/1" in third.body) == (True, False)
+    assert "Wednesday, 06 January 2027, 18:30, Istanbul time (GMT+3)" in second.body
+    assert (first.from_email, first.reply_to) == ("Acme <pipeline@localhost>", ["Hana Host <hana@acme.example>"])
+    timeline = owner.get(admin_url(Lead, "change", appointment.lead_id)).content.decode()
+    assert "Invitation to the lead (delivered)" in timeline
+
+
+def test_integrations_write_to_leads_themselves_unless_they_ask_for_it(
+    api: ApiClient, organization: Organization, host: Membership, messages: None, mailoutbox: list[Any]
+):
+    api.book(host_email=host.user.email)
+    api.reschedule()
+    api.cancel()
+    assert sent_to_leads(organization, mailoutbox) == []
+
+    asked = {"notify_lead": True, "external_reference": "ref-2"}
+    id = api.book(**asked).json()["data"]["id"]
+    api.book(**asked)  # a retry
+    api.reschedule(**asked)
+    api.patch(f"/api/external/appointments/{id}", {"meeting_url": "https://meet.example/2", "notify_lead": True})
+    api.patch(f"/api/external/appointments/{id}", {"recording_url": "https://rec.example/2", "notify_lead": True})
+    api.cancel(**asked)
+    api.cancel(**asked)
+    row = booking_payload(external_reference="ref-3", notify_lead=True)
+    assert api.post("/api/external/appointments/import", {"rows": [row]}).json()["data"]["failed"] == 0
+
+    kinds = [kind for kind, _ in mails_to_leads(organization)]
+    assert kinds == ["LEAD_INVITED", "LEAD_RESCHEDULED", "LEAD_INVITED", "LEAD_CANCELED"]
+
+
+def test_leads_get_nothing_from_organizations_that_have_not_switched_it_on_or_are_for_tests(
+    api: ApiClient, organization: Organization, owner: Client, messages: None
+):
+    first, actor = booked(api), owner_actor(organization)
+    LeadMessage.objects.of(organization).update(is_active=False)
+    question = owner.get(admin_url(Appointment, "reschedule", first.pk)).context["question"]
+    assert "Ada isn't notified." in question
+    reschedule(organization=organization, actor=actor, appointment=first, to=MOVED)
+
+    LeadMessage.objects.of(organization).update(is_active=True)
+    Organization.objects.update(is_test=True)
+    organization.refresh_from_db()
+    cancel_appointment(organization=organization, actor=actor, appointment=first)
+
+    assert mails_to_leads(organization) == []
+
+
+@pytest.fixture
+def reminded(api: ApiClient, organization: Organization, messages: None) -> Appointment:
+    """An appointment on 5 January 2027, 10:00 UTC, of whose reminder, 24 hours before, the lead has been told."""
+    EventType.objects.create(
+        organization=organization, name="Strategy call", name_key="strategy call", reminder_hours=24
+    )
+    with time_machine.travel("2027-01-02T10:00:00Z"):
+        return booked(api, event_type_name="Strategy call", notify_lead=True)
+
+
+def reminders(organization: Organization) -> int:
+    return [kind for kind, _ in mails_to_leads(organization)].count("LEAD_REMINDED")
+
+
+def test_a_reminder_is_sent_once_and_again_only_for_a_new_time(reminded: Appointment, organization: Organization):
+    actor, counts = owner_actor(organization), []
+    for at, to in [
+        ("2027-01-04T09:59:00Z", None),  # not yet
+        ("2027-01-04T11:00:00Z", None),  # an hour late, because no worker ran
+        ("2027-01-04T11:01:00Z", MOVED),  # once; then staff move the call to the 6th, 15:30
+        ("2027-01-05T15:29:00Z", None),
+        ("2027-01-05T15:30:00Z", datetime(2027, 1, 6, 15, tzinfo=UTC)),  # in less than 24 hours from now: none
+        ("2027-01-06T14:59:00Z", None),
+    ]:
+        with time_machine.travel(at, tick=False):
+            remind_leads(organization=organization)
+            remind_leads(organization=organization)
+            counts.append(reminders(organization))
+            if to:
+                reschedule(organization=organization, actor=actor, appointment=reminded, to=to)
+
+    assert counts == [0, 1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("reason", ["begun", "canceled", "canceled silently", "unsubscribed", "off", "booked silently"])
+def test_there_is_no_reminder(reason: str, reminded: Appointment, api: ApiClient, organization: Organization):
+    with time_machine.travel("2027-01-02T11:00:00Z"):
+        if reason == "canceled":
+            cancel_appointment(organization=organization, actor=owner_actor(organization), appointment=reminded)
+        if reason == "canceled silently":
+            api.cancel()
+        if reason == "unsubscribed":
+            Lead.objects.of(organization).update(unsubscribed_at=datetime.now(UTC))
+        if reason == "off":
+            LeadMessage.objects.of(organization).filter(kind=Kind.LEAD_REMINDED).update(is_active=False)
+        if reason == "booked silently":
+            api.cancel()
+            booked(api, event_type_name="Strategy call", external_reference="ref-2")
+
+    with time_machine.travel("2027-01-05T10:00:00Z" if reason == "begun" else "2027-01-04T10:00:00Z"):
+        remind_leads(organization=organization)
+
+    assert reminders(organization) == 0
+    assert not Appointment.objects.of(organization).filter(pk=reminded.pk, lead_reminder_at__isnull=False).exists()
+
+
+def test_a_lead_unsubscribes_with_one_click_for_good_and_staff_see_it(
+    api: ApiClient, owner: Client, organization: Organization, messages: None, mailoutbox: list[Any]
+):
+    appointment, actor = booked(api, notify_lead=True), owner_actor(organization)
+    (email,) = sent_to_leads(organization, mailoutbox)
+    link, one_click = unsubscribe_link(email), "List-Unsubscribe=One-Click"
+    reschedule(organization=organization, actor=actor, appointment=appointment, to=MOVED)  # still waiting
+    before = snapshot_of(organization)
+    asked = Client().get(link)
+    assert (asked.status_code, "Acme" in asked.content.decode(), "Ada" in asked.content.decode()) == (200, True, False)
+    assert snapshot_of(organization) == before
+
+    stranger = Client(enforce_csrf_checks=True)
+    posts = [stranger.post(link, one_click, content_type="application/x-www-form-urlencoded") for _ in range(2)]
+    assert [post.status_code for post in posts] == [200, 200]
+    assert email.extra_headers["List-Unsubscribe-Post"] == one_click
+    assert mails_to_leads(organization) == [("LEAD_INVITED", State.DONE), ("LEAD_RESCHEDULED", State.CANCELED)]
+    cancel_url = admin_url(Appointment, "cancel", appointment.pk)
+    assert "Ada has unsubscribed and doesn't get e-mails." in owner.get(cancel_url).context["question"]
+    assert "Unsubscribed on" in owner.get(admin_url(Lead, "change", appointment.lead_id)).content.decode()
+    cancel_appointment(organization=organization, actor=actor, appointment=appointment)
+    assert sent_to_leads(organization, mailoutbox) == []
+
+    # The page of a lead that is gone is the same; a changed link is no link.
+    request_erasure(organization=organization, actor=actor, lead_id=appointment.lead_id)
+    assert Client().get(link).content == asked.content
+    assert stranger.post(link).status_code == 200
+    lead = Lead.objects.of(organization).get()
+    assert (lead.unsubscribed_at, mails_to_leads(organization)) == (None, [])
+    broken = Client().get(f"{link}x")
+    assert (broken.status_code, "Acme" in broken.content.decode()) == (404, False)
+
+
+def test_a_merged_lead_stays_unsubscribed_and_so_do_both_if_it_was_done_since(
+    api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any]
+):
+    first = booked(api, lead_email="ada@example.com", notify_lead=True)
+    second = booked(api, lead_email="ada@example.org", external_reference="ref-2", notify_lead=True)
+    actor, links = owner_actor(organization), [unsubscribe_link(m) for m in sent_to_leads(organization, mailoutbox)]
+    leads = Lead.objects.of(organization)
+
+    def unsubscribed() -> list[bool]:
+        return [leads.get(pk=row.lead_id).unsubscribed_at is not None for row in (first, second)]
+
+    def merge_and_undo(*, then: str = "") -> None:
+        merge_leads(organization=organization, actor=actor, keep=first.lead_id, merge=second.lead_id)
+        if then:
+            Client().post(then)
+        assert leads.get().unsubscribed_at is not None
+        undo_merge(organization=organization, actor=actor, merge_id=LeadMerge.objects.of(organization).get().pk)
+
+    leads.filter(pk=second.lead_id).update(unsubscribed_at=datetime.now(UTC))
+    merge_and_undo()
+    assert unsubscribed() == [False, True]
+    leads.update(unsubscribed_at=None)
+    merge_and_undo(then=links[1])
+    assert unsubscribed() == [True, True]
+
+
+def test_an_organization_has_a_limit_of_emails_to_leads_a_day(
+    api: ApiClient,
+    organization: Organization,
+    host: Membership,
+    messages: None,
+    mailoutbox: list[Any],
+    monkeypatch: Any,
+):
+    monkeypatch.setattr(daily_limit, "LEAD_MAILS_PER_DAY", 2)
+    with time_machine.travel("2026-12-01T10:00:00Z"):
+        for number in range(3):
+            api.book(external_reference=f"ref-{number}", host_email=host.user.email, notify_lead=True)
+        first_day = sent_to_leads(organization, mailoutbox)
+    with time_machine.travel("2026-12-01T11:00:00Z"):
+        refused = Notification.objects.of(organization).get(state=State.DEAD)
+    Organization.objects.update(mail_count_date="2026-12-01")
+    api.cancel(external_reference="ref-0", notify_lead=True)
+
+    assert (len(first_day), refused.last_error) == (2, "lead_limit")
+    assert len(sent_to_leads(organization, mailoutbox)) == 1
+    # Members get theirs: three bookings and a cancellation.
+    assert Notification.objects.of(organization).filter(recipient=host, state=State.DONE).count() == 4
+
+
+HOSTILE = 'Ada\r\nBcc: victim@example.com {host} =?utf-8?q?x?= <b>"x"</b>\u202e'
+
+
+def test_names_of_strangers_change_neither_headers_nor_markup_nor_the_text(
+    api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any]
+):
+    organization.name = 'Acme, "Inc" <evil@example.com>\nX: y'
+    organization.save(update_fields=["name"])
+    appointment = booked(api)
+    Lead.objects.of(organization).update(first_name=HOSTILE)
+    appointment.lead.refresh_from_db()
+    reschedule(organization=organization, actor=owner_actor(organization), appointment=appointment, to=MOVED)
+
+    (email,) = sent_to_leads(organization, mailoutbox)
+
+    message = BytesParser(policy=modern).parsebytes(email.message().as_bytes())
+    (sender,) = message["From"].addresses
+    assert (sender.addr_spec, sender.display_name) == ("pipeline@localhost", 'Acme, "Inc" <evil@example.com> X: y')
+    assert (message["Bcc"], message["X"], message["To"]) == (None, None, "ada@example.com")
+    assert email.body.startswith('Hi Ada Bcc: victim@example.com {host} =?utf-8?q?x?= <b>"x"</b>,\n')
+    assert "<b>" not in email.alternatives[0].content
+
+
+def test_the_text_is_edited_with_a_preview_and_a_test_to_oneself(
+    organization: Organization, owner: Client, mailoutbox: list[Any]
+):
+    member = make_member(organization, "olga@acme.example", role=MemberRole.SALES_OPS, first_name="Olga")
+    olga = logged_in_client(member)
+    add = admin_url(LeadMessage, "add")
+    added = olga.post(add, form_data(olga, add, kind="LEAD_INVITED"))
+    message = LeadMessage.objects.of(organization).get()
+    url = admin_url(LeadMessage, "change", message.pk)
+    assert (added.headers["Location"], message.is_active) == (url, False)
+    assert (message.subject, message.text) == STANDARD_TEXTS[Kind.LEAD_INVITED]
+    assert "is in the list already" in form_errors(olga.post(add, form_data(olga, add, kind="LEAD_INVITED")))[0]
+
+    for field, text, problem in [
+        ("subject", "Hi {name}", "{name} is not a placeholder"),
+        ("text", "{first_name.__class__}", "is not a placeholder"),
+        ("text", "x" * 5001, "at most 5000 characters"),
+        ("subject", "x" * 201, "at most 200 characters"),
+    ]:
+        assert problem in form_errors(olga.post(url, form_data(olga, url, **{field: text})))[0]
+    edited = form_data(olga, url, subject="Welcome, {first_name}", text="See you <b>{when}</b>", is_active="on")
+    preview = olga.post(admin_url(LeadMessage, "preview", message.pk), edited).content.decode()
+    assert ("Welcome, Elif" in preview, "See you &lt;b&gt;" in preview) == (True, True)
+    stale = form_data(owner, url, subject="Other")
+    olga.post(url, edited)
+    assert "Someone else has changed this" in form_errors(owner.post(url, stale))[0]
+
+    test = admin_url(LeadMessage, "send_test", message.pk)
+    olga.post(test, form_data(olga, test))
+    send_notifications(organization.pk)
+    (email,) = mailoutbox
+    assert (email.to, email.subject) == (["olga@acme.example"], "Welcome, Elif")
+    assert re.search(r"See you <b>\w+, \d\d \w+ \d{4}, 10:00, UTC</b>", email.body)
