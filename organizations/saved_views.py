@@ -17,10 +17,13 @@ MAX_QUERY = 2_000  # characters
 def save_view(
     *, organization: Organization, owner: Membership | None, page: str, name: str, query: str, replace: bool = False
 ) -> SavedView:
-    """Add a view, shared without an owner; `replace` overwrites. Raises Conflict for a taken name or a limit."""
+    """Add a view, shared without an owner; `replace` overwrites. Raises Conflict for a taken name or a limit.
+
+    One without a name has the owner's columns of the page, and doesn't count.
+    """
     check_query(query)
     views = SavedView.objects.of(organization).filter(owner=owner)
-    may_add = can_add_row(organization=organization, rows=views, limit=MAX_VIEWS)
+    may_add = not name or can_add_row(organization=organization, rows=views.exclude(name=""), limit=MAX_VIEWS)
     view: SavedView | None = views.filter(page=page, name=name).first()
     if view and not replace:
         raise Conflict(f"There is a view “{name}” already. Choose another name, or replace it.")

@@ -52,6 +52,9 @@ class OptInAdmin(TenantAdmin):
     can_add = can_change = False
     preserve_filters = False  # its rows lead to the list of leads, which has other ones
     list_display = ("lead_contact", "log_call", "is_booked", "submitted", "source_and_form", "traffic", "lead_status")
+    more_columns = ("lead_setter", *UTM_FIELDS[1:], "external_reference")
+    related_of_columns = {"lead_setter": "lead__setter__user"}
+    lead_setter = column("Lead's setter", lambda opt_in: opt_in.lead.setter or "Unassigned")
     # Form buttons of the list's own form, which has the token.
     log_call = column("Log a call", lambda opt_in: call_buttons(opt_in.lead) if opt_in.may_change_lead else "")
     is_booked = column("Booked?", lambda opt_in: bool(opt_in.is_booked), boolean=True)
@@ -71,7 +74,10 @@ class OptInAdmin(TenantAdmin):
     list_display_links = None  # the contact has them: to the lead, and to its phone
     column_values = {"is_booked": HAS_APPOINTMENT, **calls_of("lead")}
     views = OPT_IN_VIEWS
-    list_filter = (StageFilter, MyOptInsFilter, "source", ("created_at", DayRangeFilter))
+    list_filter = (
+        *(StageFilter, MyOptInsFilter, "source", "lead__status", "lead__setter"),
+        ("created_at", DayRangeFilter),
+    )
     find_rows = staticmethod(find_by_lead)
     lookups_of_links = ("utm_campaign__exact", "utm_campaign__isnull")  # the reports'
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")

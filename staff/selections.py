@@ -3,24 +3,30 @@
 A view is a tab above the list (docs/staff.md). Links of the home page and of reports have the filters' parameters.
 """
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time, timedelta
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.core.exceptions import ValidationError
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.forms import CharField, Form, IntegerField
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.text import capfirst
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from appointments import conditions, reports
-from appointments.models import Appointment
+from appointments.models import Appointment, OutcomeChange
 from foundation.db.timestamps import now
 from leads.models import Lead, LeadStatusChange, NextStep
 from optins.models import OptIn
 from organizations.models import Membership
 from organizations.permissions import ALL_ROLES, current_user, filter_by_role
-from staff.toolkit.lists import ChoiceFilter, choice_filter, parse_day
+from staff.toolkit.filters import ChoicesFilter, FormFilter
+from staff.toolkit.lists import ChoiceFilter, choice_filter, describe_days, parse_day
 from staff.toolkit.views import ALL, View
 from statuses.models import Status, StatusRole
 
@@ -146,6 +152,77 @@ class LeftStatusFilter(ChoiceFilter):
             period = reports.Period(parse_day(first), parse_day(last), timezone.get_current_timezone())
             moves = moves.filter(period.contains("created_at"))
         return rows.filter(pk__in=moves.order_by("-created_at", "-id").values("lead")[: reports.LATEST_MOVES])
+
+    def describe(self) -> str:
+        days = describe_days(*(self.used_parameters.get(name) for name in self.days))
+        return " ".join(filter(None, [super().describe(), days]))
+
+
+class SinceFilter(FormFilter):
+    """Rows by how long they have had their status: some days or more, or since a day between two."""
+
+    names = ("since_days", "since_from", "since_to")
+    changes: ClassVar[Callable[[], QuerySet[Any]]]  # those of a row
+
+    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
+        form = Form({name: self.text(name) for name in self.names})
+        number, day = {"inputmode": "numeric"}, {"type": "date"}
+        labels = ("for so many days or more", "since, from", "since, to")
+        for name, label, attributes in zip(self.names, labels, (number, day, day), strict=True):
+            widget = UnfoldAdminTextInputWidget(attributes)
+            form.fields[name] = CharField(label=capfirst(f"{self.title} {label}"), required=False, widget=widget)
+        yield {"form": form}
+
+    def queryset(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of these days. Raises IncorrectLookupParameters for an invalid number or day."""
+        if text := self.text("since_days"):
+            rows = rows.filter(self.unchanged_since(now() - timedelta(days=parse_days(text))))
+        if text := self.text("since_to"):
+            rows = rows.filter(self.unchanged_since(start_of(parse_day(text) + timedelta(days=1))))
+        if text := self.text("since_from"):
+            rows = rows.filter(~self.unchanged_since(start_of(parse_day(text))))
+        return rows
+
+    def unchanged_since(self, at: datetime) -> Q:
+        return Q(created_at__lt=at) & ~Q(Exists(type(self).changes().filter(created_at__gte=at)))
+
+    def describe(self) -> str:
+        days, first, last = (self.text(name) for name in self.names)
+        return ", ".join(filter(None, [days and f"for {days} days or more", describe_days(first, last)]))
+
+
+def parse_days(text: str) -> int:
+    try:
+        days: int = IntegerField(min_value=1, max_value=36_500).clean(text)
+    except ValidationError:
+        raise IncorrectLookupParameters from None
+    return days
+
+
+def start_of(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))
+
+
+class StatusSinceFilter(SinceFilter):
+    title = "in this status"
+    changes = staticmethod(lambda: LeadStatusChange.unscoped.filter(lead=OuterRef("pk")))
+
+
+class OutcomeSinceFilter(SinceFilter):
+    title = "with this outcome"
+    changes = staticmethod(lambda: OutcomeChange.unscoped.filter(appointment=OuterRef("pk")))
+
+
+class NextStepFilter(ChoicesFilter):
+    name = "next step"
+
+
+PhoneFilter = choice_filter(
+    "phone",
+    "phone",
+    [("none", "No phone"), ("any", "Has one")],
+    lambda request, rows, option: rows.filter(phone_e164__isnull=option == "none"),
+)
 
 
 def step_due(request: HttpRequest) -> Q:

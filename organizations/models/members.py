@@ -138,7 +138,10 @@ class Invitation(TenantModel, Job):
 
 
 class SavedView(TenantModel):
-    """A named address of the list of the model labelled `page`, such as `leads.lead`. Without an owner it is shared."""
+    """A named address of the list of the model labelled `page`, such as `leads.lead`. Without an owner it is shared.
+
+    One without a name has the columns that its owner chose for the list.
+    """
 
     owner = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", db_index=False)
     page = models.CharField(max_length=60)

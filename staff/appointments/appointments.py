@@ -33,7 +33,13 @@ from staff.calendar.calendar import Calendar
 from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
 from staff.leads.lists import contact, find_by_lead
-from staff.selections import APPOINTMENT_VIEWS, AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
+from staff.selections import (
+    APPOINTMENT_VIEWS,
+    AppointmentWorkFilter,
+    MyAppointmentsFilter,
+    OutcomeSinceFilter,
+    ResultFilter,
+)
 from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomFieldsExport
@@ -62,6 +68,10 @@ class AppointmentAdmin(RecordAdmin):
     form = AppointmentForm
     add_form = BookingForm
     list_display = ("lead_contact", "time", "event_type", "host", "setter", status_column("outcome", "Outcome"))
+    more_columns = ("triager", "last_source", "source", "call_category", "no_show", "lead_status", "created")
+    related_of_columns = {"triager": "triager__user", "last_source": "last_source", "lead_status": "lead__status"}
+    lead_status = column("Lead's status", lambda row: status_label(row.lead.status), ordering="lead__status")
+    created = time_column("created_at", "Booked")
     lead_contact = column(
         "Lead", lambda appointment: contact(appointment.lead, row_url(appointment)), ordering="lead__first_name"
     )
@@ -72,7 +82,18 @@ class AppointmentAdmin(RecordAdmin):
         AppointmentWorkFilter,
         MyAppointmentsFilter,
         ResultFilter,
-        *("outcome", "call_category", "event_type", "host", "setter", "triager", "last_source", "source", "no_show"),
+        *(
+            "outcome",
+            OutcomeSinceFilter,
+            "call_category",
+            "event_type",
+            "host",
+            "setter",
+            "triager",
+            "last_source",
+            "source",
+            "no_show",
+        ),
         ("schedule_time", DayRangeFilter),
         ("created_at", DayRangeFilter),
     )

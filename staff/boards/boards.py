@@ -23,6 +23,7 @@ from staff.boards import cards
 from staff.boards.cards import Card, Column, board_order
 from staff.boards.moves import move_view
 from staff.toolkit.actions import AnyPage, AnyRow, row_url
+from staff.toolkit.filters import NONE
 from staff.toolkit.lists import to_uuid
 from staff.toolkit.tenant import has_several_organizations
 from staff.toolkit.views import Layout, ViewChangeList, layout_response
@@ -127,9 +128,8 @@ class BoardLayout(Layout):
         return TemplateResponse(request, "staff/board_cards.html", {"column": column, "cl": cl})
 
     def list_url(self, cl: ViewChangeList, status: Status | None) -> str:
-        names = [f"{self.status_field}__id__exact", f"{self.status_field}__isnull"]
-        chosen = {names[0]: str(status.pk), names[1]: None} if status else {names[0]: None, names[1]: "True"}
-        return cl.get_query_string({**chosen, "layout": None})
+        chosen = {f"{self.status_field}__id__exact": str(status.pk) if status else NONE}
+        return cl.get_query_string({**chosen, f"{self.status_field}__isnull": None, "layout": None})
 
     def fill(self, page: AnyPage, request: HttpRequest, columns: list[Column]) -> None:
         """Read the rows of the columns' first cards, and since when each is in its column."""

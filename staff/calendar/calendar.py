@@ -27,6 +27,7 @@ from organizations.working_hours import Span
 from staff.appointments.schedule import is_canceled
 from staff.calendar.grid import SHORTEST_GAP, Column, Slot, blocks_of, build_grid, day_span, hourly, lay_out
 from staff.toolkit.actions import AnyPage
+from staff.toolkit.filters import NONE
 from staff.toolkit.lists import parse_day
 from staff.toolkit.views import ALL, Layout, ViewChangeList, layout_response
 
@@ -52,7 +53,7 @@ class CalendarPage:
         try:
             length, self.page = int(values.get("days", "7")), int(values.get("hosts", "1"))
             day = parse_day(values["day"]) if values.get("day") else timezone.localdate()
-            self.host_id = UUID(values[HOST]) if values.get(HOST) else None
+            self.hosts = {None if value == NONE else UUID(value) for value in values.getlist(HOST) if value}
             if length not in (1, 7) or not 0 < self.page <= MAX_CHOICES:
                 raise ValueError
         except (IncorrectLookupParameters, ValueError):
@@ -68,8 +69,9 @@ class CalendarPage:
 
     def url(self, **changes: object) -> str:
         """Return the page's address with these parameters changed; None removes one."""
-        parameters = {name: value for name, value in self.request.GET.items() if name != "p"} | changes
-        return "?" + urlencode({name: value for name, value in parameters.items() if value is not None})
+        parameters = {name: values for name, values in self.request.GET.lists() if name != "p"} | changes
+        present = {name: value for name, value in parameters.items() if value is not None}
+        return "?" + urlencode(present, doseq=True)
 
     @property
     def links(self) -> dict[str, str]:
@@ -87,9 +89,15 @@ class CalendarPage:
         }
 
     @property
+    def offers_hosts(self) -> bool:
+        """Whether the field above the calendar can show the chosen hosts: one, or all of them."""
+        return len(self.hosts - {None}) == len(self.hosts) < 2
+
+    @property
     def kept_parameters(self) -> list[tuple[str, str]]:
-        changed = ("day", "hosts", "p", HOST, ORGANIZATION)
-        return [(name, str(value)) for name, value in self.request.GET.items() if name not in changed]
+        changed = ("day", "hosts", "p", ORGANIZATION, *([HOST] if self.offers_hosts else []))
+        given = self.request.GET.lists()
+        return [(name, str(value)) for name, values in given if name not in changed for value in values]
 
 
 class Calendar(Layout):
@@ -169,8 +177,8 @@ def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> tuple[list[Me
     choices = sorted(
         members.select_related("user")[:MAX_CHOICES], key=lambda host: (host.user_id != user.pk, str(host).lower())
     )
-    chosen: list[Membership | None] = [host for host in choices if page.host_id in (None, host.pk)]
-    if None in present and page.host_id is None:
+    chosen: list[Membership | None] = [host for host in choices if not page.hosts or host.pk in page.hosts]
+    if None in (page.hosts or present):
         chosen.append(None)
     return choices, chosen
 

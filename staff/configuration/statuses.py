@@ -36,6 +36,7 @@ def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
     def column(row: Model) -> SafeString | str:
         return status_label(getattr(row, name))
 
+    column.key = name  # type: ignore[attr-defined]
     return column
 
 

@@ -26,6 +26,9 @@ class TopicFilter(DropdownFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
         return queryset.filter(type=self.value()) if self.value() else queryset
 
+    def describe(self) -> str:
+        return self.value() or ""
+
 
 class DeliveryInline(ReadOnlyInline):
     model = Delivery

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from notifications.models import MEMBER_CHOICES, MailPreference, Notification
 from notifications.services import set_muted_kinds
@@ -13,16 +12,15 @@ from organizations.permissions import Area
 from staff.toolkit.actions import AnyPage, ConfirmationForm, object_action
 from staff.toolkit.base import format_json, state_label
 from staff.toolkit.fields import CheckboxesField
+from staff.toolkit.filters import ChoicesFilter
 from staff.toolkit.lists import DayRangeFilter, column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 
 
-class ChannelFilter(ChoicesDropdownFilter):
+class ChannelFilter(ChoicesFilter):
     """A filter by `medium`, which the pages call the channel."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.title = "channel"
+    name = "channel"
 
 
 @admin.register(Notification)

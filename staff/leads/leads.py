@@ -25,10 +25,18 @@ from staff.imports import ImportButton
 from staff.leads import facts, next_steps, record
 from staff.leads.calls import call_notice, calls, log_call
 from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
-from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step
+from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step, phone_link
 from staff.leads.privacy import erase, erasure_notice, export_json
 from staff.optins import opt_ins
-from staff.selections import LEAD_VIEWS, LeadWorkFilter, LeftStatusFilter, MyLeadsFilter
+from staff.selections import (
+    LEAD_VIEWS,
+    LeadWorkFilter,
+    LeftStatusFilter,
+    MyLeadsFilter,
+    NextStepFilter,
+    PhoneFilter,
+    StatusSinceFilter,
+)
 from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.bulk import Undo, members, selected_action
@@ -156,6 +164,11 @@ class LeadAdmin(RecordAdmin):
     list_display_links = None  # the contact has them: to the lead, and to its phone
     column_values = calls_of("pk")
     list_display = ("lead_contact", status_column("status", "Status"), "setter", next_step, "changed", "last_source")
+    more_columns = ("email", "phone", "first_source", "next_touch_point", "created")
+    related_of_columns = {"first_source": "first_source"}
+    phone = column("Phone", phone_link, ordering="phone_e164")
+    next_touch_point = time_column("next_touch_point_at", "Next touch point")
+    created = time_column("created_at", "Created")
     lead_contact = column(
         "Lead", lambda lead: contact(lead, row_url(lead), describe_calls(lead)), ordering="first_name"
     )
@@ -168,10 +181,13 @@ class LeadAdmin(RecordAdmin):
         MyLeadsFilter,
         LeftStatusFilter,
         "status",
+        StatusSinceFilter,
         "setter",
         "first_source",
         "last_source",
         "next_touch_point_type",
+        ("next_step_type", NextStepFilter),
+        PhoneFilter,
         ("created_at", DayRangeFilter),
     )
     ordering = ("-updated_at", "-id")

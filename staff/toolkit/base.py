@@ -97,12 +97,17 @@ class ServiceAdmin(ModelAdmin):
     views: ClassVar[Sequence[View]] = ()  # the first one is the list's without parameters, the last one is ALL
     layouts: ClassVar[Sequence[Layout]] = (TABLE,)
     buttons: ClassVar[Sequence[ListButton]] = ()
+    more_columns: ClassVar[Sequence[Any]] = ()  # that a list with views offers beside `list_display`
+    related_of_columns: ClassVar[Mapping[str, str]] = {}  # the relations that some of these need
     column_values: ClassVar[Mapping[str, Any]] = {}  # annotations that columns show
     # Lookups that no filter offers, but links of the admin use.
     lookups_of_links: ClassVar[tuple[str, ...]] = ()
     empty_text = ""  # what to do for the first row
     # Finds rows by a search term, in place of Django's search: (page, request, rows, term) -> rows.
     find_rows: Callable[[AnyPage, HttpRequest, QuerySet[Any], str], QuerySet[Any]] | None = None
+
+    def get_more_columns(self, request: HttpRequest) -> list[Any]:
+        return list(self.more_columns)
 
     def row_link(self, row: Any) -> str:
         """Return where the list's rows lead to, or "" for their own page."""

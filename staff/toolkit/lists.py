@@ -87,6 +87,9 @@ class ChoiceFilter(DropdownFilter):
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
         raise NotImplementedError
 
+    def describe(self) -> str:
+        return str(dict(self.lookup_choices).get(self.value(), ""))
+
 
 def choice_filter(
     title: str,
@@ -112,6 +115,14 @@ class DayRangeFilter(RangeDateFilter):
                 day = datetime.combine(parse_day(text) + timedelta(days=added), time.min)
                 queryset = queryset.filter(**{f"{self.field_path}__{lookup}": timezone.make_aware(day)})
         return queryset
+
+    def describe(self) -> str:
+        return describe_days(*(self.used_parameters.get(f"{self.field_path}_{name}") for name in ("from", "to")))
+
+
+def describe_days(first: str | None, last: str | None) -> str:
+    days = [(word, date_format(parse_day(text), "j M Y")) for word, text in (("from", first), ("to", last)) if text]
+    return " ".join(text for pair in days for text in pair)
 
 
 def parse_day(text: str) -> date:

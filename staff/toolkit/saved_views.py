@@ -22,7 +22,7 @@ from organizations.permissions import ALL_ROLES, BACK_OFFICE, current_user, has_
 from organizations.saved_views import MAX_QUERY, change_view, delete_view, save_view
 from staff.toolkit.actions import AnyPage
 
-VIEW_VAR, SAVED_VAR = "view", "saved"
+VIEW_VAR, SAVED_VAR, COLUMNS_VAR = "view", "saved", "columns"
 SHARERS = BACK_OFFICE
 
 
@@ -47,14 +47,35 @@ class SavedViewForm(forms.Form):
 
 def visible_views(request: HttpRequest, page: AnyPage) -> dict[str, SavedView]:
     """Return the user's own views of the list and then the shared ones, by id."""
+    return {str(view.pk): view for view in stored_views(request, page) if view.name}
+
+
+def own_columns(request: HttpRequest, page: AnyPage) -> list[str]:
+    """Return the columns that the user has chosen for the list, or none."""
+    queries = [QueryDict(view.query) for view in stored_views(request, page) if not view.name]
+    return queries[0].get(COLUMNS_VAR, "").split(",") if queries else []
+
+
+def forget_columns(request: HttpRequest, page: AnyPage) -> None:
+    for view in stored_views(request, page):
+        if not view.name:
+            delete_view(organization=view.organization, view_id=view.pk)
+
+
+def stored_views(request: HttpRequest, page: AnyPage) -> list[SavedView]:
     if not page.views:
-        return {}
+        return []
+    # Kept for the request, because a page asks several times.
+    known: dict[str, list[SavedView]] = request.__dict__.setdefault("stored_views", {})
+    if page.opts.label_lower in known:
+        return known[page.opts.label_lower]
     rows: QuerySet[SavedView] = SavedView.unscoped.filter(
         Q(owner=None) | Q(owner__user=current_user(request)),
         page=page.opts.label_lower,
         organization_id__in=organization_ids(request, ALL_ROLES),
     )
-    return {str(view.pk): view for view in rows.order_by(F("owner").asc(nulls_last=True), "name", "pk")}
+    known[page.opts.label_lower] = list(rows.order_by(F("owner").asc(nulls_last=True), "name", "pk"))
+    return known[page.opts.label_lower]
 
 
 def may_change(request: HttpRequest, view: SavedView) -> bool:
@@ -68,6 +89,8 @@ def form_values(cl: Any) -> dict[str, object] | None:  # a ViewChangeList, whose
         return None
     query = request.GET.copy()
     query[VIEW_VAR] = cl.view.name
+    if cl.has_own_columns:
+        query[COLUMNS_VAR] = ",".join(cl.column_keys)
     prefix = f"admin:{cl.opts.app_label}_{cl.opts.model_name}"
     return {
         "query": clean_query(cl.model_admin, query),
@@ -89,6 +112,8 @@ def clean_query(page: AnyPage, query: QueryDict) -> str:
     places = [name for layout in page.layouts for name in layout.places]
     for name in (SAVED_VAR, PAGE_VAR, ERROR_FLAG, *places):
         query.pop(name, None)
+    for name in list(query):  # the filters' form sends all fields
+        query.setlist(name, [value for value in query.getlist(name) if value])
     if query.get(VIEW_VAR) not in {view.name for view in page.views}:
         query[VIEW_VAR] = "all"
     return query.urlencode()

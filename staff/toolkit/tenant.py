@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib.admin import RelatedFieldListFilter
+from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey, ManyToManyField, Model, Q, QuerySet
@@ -17,7 +17,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern
-from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 
 from foundation.db.timestamps import isoformat_z
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
@@ -32,10 +31,11 @@ from organizations.permissions import (
     organizations_with_role,
     roles_by_organization,
 )
-from staff.toolkit import bulk, saved_views
+from staff.toolkit import bulk, columns, saved_views
 from staff.toolkit.actions import AnyRow
 from staff.toolkit.base import ServiceAdmin
 from staff.toolkit.fields import RowField
+from staff.toolkit.filters import ChoicesFilter, RelatedFilter, YesNoFilter
 from staff.toolkit.forms import ServiceForm
 from staff.toolkit.views import ListPart, show_list
 
@@ -115,20 +115,20 @@ class TypedChoice(AutocompleteSelect):
 MAX_FILTER_CHOICES = 500
 
 
-class TenantRelatedFilter(RelatedDropdownFilter):
+class TenantRelatedFilter(RelatedFilter):
     def field_choices(self, field: Any, request: HttpRequest, model_admin: "TenantAdmin") -> list[tuple[str, str]]:
         # Sources have no limit in number, because any opt-in may bring one. An address can choose the others, too.
         rows = model_admin.visible_rows(request, field.remote_field.model)[:MAX_FILTER_CHOICES]
-        if field.remote_field.model is Organization or not has_several_organizations(request):
-            return [(str(row.pk), str(row)) for row in rows]
-        return [(str(row.pk), f"{row} ({row.organization})") for row in rows]
+        return [self.choice(row, request) for row in rows]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet | None:
-        """Return the rows with the chosen one, or, for a link to those without any, the rows without any."""
-        if self.lookup_val_isnull is None:
-            return super().queryset(request, queryset)
-        # Past Unfold's filter, which ignores this lookup.
-        return RelatedFieldListFilter.queryset(self, request, queryset)
+    def choice(self, row: Any, request: HttpRequest) -> tuple[str, str]:
+        if isinstance(row, Organization) or not has_several_organizations(request):
+            return str(row.pk), str(row)
+        return str(row.pk), f"{row} ({row.organization})"
+
+    def unlisted(self, value: str) -> str:
+        rows = self.model_admin.visible_rows(self.request, self.field.remote_field.model).filter(pk=value)
+        return next((str(row) for row in rows), "unknown")
 
     def has_output(self) -> bool:
         """Return whether the filter is offered. Django would ignore a filter by the only choice that there is."""
@@ -150,6 +150,7 @@ class TenantAdmin(ServiceAdmin):
 
     class Media:
         css: ClassVar[dict[str, list[str]]] = {"all": ["staff/lists.css"]}
+        js = ("staff/lists.js",)
 
     @property
     def list_name(self) -> str:
@@ -157,7 +158,8 @@ class TenantAdmin(ServiceAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         parts: list[ListPart] = [*self.layouts, *self.buttons]
-        own = [*(saved_views.urls(self) if self.views else ()), *(url for part in parts for url in part.urls(self))]
+        views = [*saved_views.urls(self), *columns.urls(self)] if self.views else []
+        own = [*views, *(url for part in parts for url in part.urls(self))]
         return [*own, *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
@@ -256,8 +258,8 @@ class TenantAdmin(ServiceAdmin):
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
-        columns = list(super().get_list_display(request))
-        return [*columns, "organization"] if has_several_organizations(request) else columns
+        shown = columns.chosen_columns(self, request) if self.views else list(super().get_list_display(request))
+        return [*shown, "organization"] if has_several_organizations(request) else shown
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         filters = [*super().get_list_filter(request), *(["organization"] if has_several_organizations(request) else [])]
@@ -265,10 +267,10 @@ class TenantAdmin(ServiceAdmin):
 
     def filter_for(self, name: str) -> tuple[str, type]:
         """Return the filter for a field. One by a related row must not offer other organizations' rows."""
-        field = self.opts.get_field(name)
+        field = get_fields_from_path(self.model, name)[-1]
         if field.is_relation:
             return name, TenantRelatedFilter
-        return name, ChoicesDropdownFilter if getattr(field, "choices", None) else BooleanRadioFilter
+        return name, ChoicesFilter if getattr(field, "choices", None) else YesNoFilter
 
 
 def has_several_organizations(request: HttpRequest) -> bool:

@@ -25,7 +25,9 @@ from unfold.views import ChangeList
 from organizations.models import SavedView
 from staff.toolkit import lists
 from staff.toolkit.actions import AnyPage
-from staff.toolkit.saved_views import SAVED_VAR, VIEW_VAR, form_values, visible_views
+from staff.toolkit.columns import ColumnChoice, column_choices, key_of, offered_columns, standard_keys
+from staff.toolkit.filters import Chip, chips
+from staff.toolkit.saved_views import COLUMNS_VAR, SAVED_VAR, VIEW_VAR, form_values, visible_views
 
 LAYOUT_VAR = "layout"
 
@@ -95,12 +97,18 @@ class ViewChangeList(ChangeList):
     layout: Layout
     is_too_large_to_sort = False
 
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        self.request = request
+        super().__init__(request, *args, **kwargs)
+
     def get_queryset(self, request: HttpRequest, exclude_parameters: list[str] | None = None) -> QuerySet[Any]:
-        self.request, page = request, self.model_admin
+        page = self.model_admin
         self.view, self.layout = chosen_view(page, request), chosen_layout(page, request)
         if self.view is None and page.views:
             raise IncorrectLookupParameters
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters).annotate(**page.column_values)
+        if related := [page.related_of_columns[key] for key in self.column_keys if key in page.related_of_columns]:
+            rows = rows.select_related(*related)
         return self.view.rows(request, rows) if self.view else rows
 
     def url_for_result(self, result: Any) -> str:
@@ -109,14 +117,36 @@ class ViewChangeList(ChangeList):
     def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
         # Search looks among all rows: its form keeps these parameters, and must not keep the view.
         self.filter_params.pop(VIEW_VAR, None)
-        others = {LAYOUT_VAR, SAVED_VAR, *(name for layout in self.model_admin.layouts for name in layout.parameters)}
+        others = {
+            LAYOUT_VAR,
+            SAVED_VAR,
+            COLUMNS_VAR,
+            *(name for layout in self.model_admin.layouts for name in layout.parameters),
+        }
         parameters: dict[str, Any] = super().get_filters_params(params)
         return {name: value for name, value in parameters.items() if name not in others}
 
     def get_query_string(self, new_params: dict[str, Any] | None = None, remove: list[str] | None = None) -> str:
         """Return the list's address with some parameters changed; the view stays unless it is one of them."""
-        view = {VIEW_VAR: self.view.name} if self.view else {}
-        return str(super().get_query_string(view | (new_params or {}), remove))
+        params = ({VIEW_VAR: self.view.name} if self.view else {}) | (new_params or {})
+        if params.get(ORDER_VAR, self.params.get(ORDER_VAR)) and self.has_own_columns:
+            params.setdefault(COLUMNS_VAR, ",".join(self.column_keys))  # the order counts them
+        return str(super().get_query_string(params, remove))
+
+    @property
+    def column_keys(self) -> list[str]:
+        """The keys of the shown columns that the user can choose."""
+        offered = offered_columns(self.model_admin, self.request)
+        return [key for key in map(key_of, self.list_display) if key in offered]
+
+    @property
+    def has_own_columns(self) -> bool:
+        return bool(self.model_admin.views) and self.column_keys != standard_keys(self.model_admin)
+
+    @property
+    def column_choices(self) -> list[ColumnChoice]:
+        is_table = self.layout is TABLE and not self.is_popup
+        return column_choices(self) if self.model_admin.views and is_table else []
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         if self.view and self.view.ordering and ORDER_VAR not in self.params:
@@ -134,6 +164,9 @@ class ViewChangeList(ChangeList):
         if self.layout is not TABLE:
             self.queryset = rows.none()
         super().get_results(request)
+        if not self.multi_page:
+            # As of several pages, ids first: few rows among many could be looked for in a join, which takes seconds.
+            self.result_list = self.paginator.page(1).object_list
         self.queryset = rows
         # The heading has the number of all rows only beside that of those which a search or filters have left.
         is_filtered = self.query or self.has_active_filters
@@ -196,6 +229,21 @@ class ViewChangeList(ChangeList):
     @cached_property
     def saving(self) -> dict[str, object] | None:
         return form_values(self) if self.model_admin.views else None
+
+    @property
+    def columns_query(self) -> str:
+        query = self.request.GET.copy()
+        query[VIEW_VAR] = self.view.name if self.view else ALL.name
+        return query.urlencode()
+
+    @cached_property
+    def chips(self) -> list[Chip]:
+        return chips(self)
+
+    @property
+    def url_without_filters(self) -> str:
+        names = [name for chip in self.chips for name in chip.names]
+        return self.get_query_string(dict.fromkeys(names))
 
     @cached_property
     def buttons(self) -> list[Link]:

@@ -128,9 +128,9 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
     ),
     **dict.fromkeys(
         [
-            f"{name}_{act}_view"
+            f"{name}_{act}"
             for name in ("leads_lead", "leads_possibleduplicate", "optins_optin", "appointments_appointment")
-            for act in ("save", "change")
+            for act in ("save_view", "change_view", "columns")
         ],
         (EVERYBODY, EVERYBODY),  # their own; tests/lists/test_saved_views.py says who shares
     ),

@@ -1,0 +1,148 @@
+"""Filters by several values, and the chips above a list that show and remove them."""
+
+from datetime import timedelta
+from html import unescape
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from appointments.models import Appointment, OutcomeChange
+from foundation.db.timestamps import now
+from leads.models import Lead, LeadStatusChange
+from optins.models import OptIn
+from organizations.models import Membership, Organization, SavedView
+from statuses.models import Status
+from tests.factories import make_api, make_member, owner_of
+from tests.staff.pages import admin_url, logged_in_client
+
+APPOINTMENTS, LEADS, OPT_INS = (f"{admin_url(model, 'changelist')}?view=all" for model in (Appointment, Lead, OptIn))
+NAMES = ("ada", "bea", "cyd")
+
+
+@pytest.fixture
+def owner(organization: Organization) -> Client:
+    """The owner of three leads with an opt-in and an appointment each."""
+    api = make_api(organization)
+    for number, name in enumerate(NAMES, start=1):
+        api.submit(email=f"{name}@example.com", first_name=name.capitalize())
+        api.book(
+            external_reference=name, lead_email=f"{name}@example.com", schedule_time=f"2030-01-0{number}T10:00:00Z"
+        )
+    return logged_in_client(owner_of(organization))
+
+
+@pytest.fixture
+def tom(organization: Organization, host: Membership) -> Membership:
+    """The setter of Ada, and host of her call; Hana is those of Bea's, and nobody of Cyd's."""
+    tom = make_member(organization, "tom@acme.example", first_name="Tom", last_name="Becker")
+    for name, member in (("ada", tom), ("bea", host), ("cyd", None)):
+        Lead.objects.of(organization).filter(email=f"{name}@example.com").update(setter=member)
+        Appointment.objects.of(organization).filter(lead__email=f"{name}@example.com").update(host=member, outcome=None)
+    return tom
+
+
+def names(client: Client, address: str) -> list[str]:
+    """Return the names before the @ of the leads of a list's rows, sorted."""
+    rows = client.get(address).context["cl"].queryset
+    return sorted(getattr(row, "lead", row).email.partition("@")[0] for row in rows)
+
+
+def chips(client: Client, address: str) -> dict[str, str]:
+    """Return the chips of a list, and the addresses to which they lead."""
+    cl: Any = client.get(address, follow=True).context["cl"]
+    return {f"{chip.title}: {chip.text}": chip.url for chip in cl.chips}
+
+
+def test_a_filter_takes_several_values_and_rows_without_one(owner: Client, tom: Membership, host: Membership):
+    setter = f"{LEADS}&setter__id__exact={tom.pk}"
+    several = [
+        (setter, ["ada"]),
+        (f"{setter}&setter__id__exact={host.pk}", ["ada", "bea"]),
+        (f"{setter}&setter__id__exact=none", ["ada", "cyd"]),
+        (f"{LEADS}&setter__isnull=True", ["cyd"]),  # as links had it
+        (f"{LEADS}&setter__isnull=False", ["ada", "bea"]),
+        (f"{LEADS}&setter__id__exact=none&next_step_type__exact=none&phone=none", ["cyd"]),
+        (f"{LEADS}&setter__id__exact=none&next_step_type__exact=CALL", []),
+        (f"{LEADS}&setter__id__exact={uuid4()}", []),
+        (f"{APPOINTMENTS}&host__id__exact={tom.pk}&host__id__exact=none", ["ada", "cyd"]),
+        (f"{APPOINTMENTS}&outcome__id__exact=none&layout=board", ["ada", "bea", "cyd"]),
+        (f"{APPOINTMENTS}&source__exact=MANUAL&source__exact=SCHEDULER_A&no_show__exact=0", ["ada", "bea", "cyd"]),
+        (f"{OPT_INS}&lead__setter__id__exact=none&lead__setter__id__exact={host.pk}", ["bea", "cyd"]),
+    ]
+
+    assert [names(owner, address) for address, _ in several] == [found for _, found in several]
+    refused = [f"{LEADS}&setter__id__exact=nobody", LEADS + "&setter__id__exact=none&status__id__exact=x" * 101]
+    assert [owner.get(address).status_code for address in refused] == [400, 400]
+
+
+def test_a_chip_for_each_filter_shows_its_values_and_removes_it(owner: Client, tom: Membership):
+    setter = f"setter__id__exact={tom.pk}&setter__id__exact=none"
+    address = f"{LEADS}&{setter}&created_at_from=2026-01-31&created_at_to=&whose=me&q=a"
+
+    found = chips(owner, address)
+    page = unescape(owner.get(address).content.decode())
+
+    assert list(found) == ["Person: Mine", "Setter: Tom Becker, Unassigned", "Created: from 31 Jan 2026"]
+    assert found["Person: Mine"] == f"?created_at_from=2026-01-31&created_at_to=&q=a&{setter}&view=all"
+    assert 'aria-label="Setter: Tom Becker, Unassigned, remove this filter"' in page
+    assert 'href="?q=a&view=all" aria-label="Clear all filters"' in page
+    assert "list-chips" not in owner.get(LEADS).content.decode()
+
+
+def test_boards_calendar_and_links_have_chips_too(owner: Client, tom: Membership):
+    lead = Lead.unscoped.get(email="ada@example.com")
+
+    calendar = f"{APPOINTMENTS}&layout=calendar&host__id__exact={tom.pk}&host__id__exact=none&day=2030-01-02"
+    assert chips(owner, calendar) == {"Host: Tom Becker, Unassigned": "?day=2030-01-02&layout=calendar&view=all"}
+    assert [str(host) for host in owner.get(calendar).context["hosts"]] == ["Tom Becker", "None"]
+    assert list(chips(owner, f"{LEADS}&layout=board&phone=any")) == ["Phone: Has one"]
+    assert list(chips(owner, f"{APPOINTMENTS}&lead__id__exact={lead.pk}&no_show__exact=0")) == [
+        "No-show: No",
+        "Lead: Ada",
+    ]
+
+
+def test_a_saved_view_has_chips_only_when_its_filters_are_changed(
+    owner: Client, tom: Membership, organization: Organization
+):
+    status = Status.objects.of(organization).get(role="NEW_LEAD", is_lead_default=True)
+    query = f"view=all&status__id__exact={status.pk}&setter__id__exact=none&phone="
+    owner.post(f"{admin_url(Lead, 'changelist')}views/save/", {"name": "Free", "query": query})
+    view = SavedView.objects.of(organization).get()
+
+    opened = owner.get(f"{LEADS}&view={view.pk}").url
+
+    assert view.query == query.removesuffix("&phone=")
+    assert chips(owner, opened) == {}
+    assert list(chips(owner, f"{opened}&setter__id__exact={tom.pk}")) == [
+        f"Status: {status}",
+        "Setter: Unassigned, Tom Becker",
+    ]
+
+
+def test_rows_are_filtered_by_how_long_they_have_their_status(owner: Client, organization: Organization):
+    at, status = now(), Status.objects.of(organization).get(role="LOST")
+    for days, name in ((40, "ada"), (20, "bea"), (0, "cyd")):
+        lead = Lead.objects.of(organization).get(email=f"{name}@example.com")
+        call = Appointment.objects.of(organization).get(lead=lead)
+        moment = at - timedelta(days=days, hours=1)
+        for model, row, field in ((Lead, lead, "lead"), (Appointment, call, "appointment")):
+            changes = LeadStatusChange if model is Lead else OutcomeChange
+            model.unscoped.filter(pk=row.pk).update(created_at=at - timedelta(days=60))
+            changes.unscoped.filter(**{field: row}).delete()
+            changes.unscoped.create(organization=organization, to_status=status, created_at=moment, **{field: row})
+    day = timezone.localdate(at - timedelta(days=20, hours=1)).isoformat()
+
+    for page in (LEADS, APPOINTMENTS, f"{LEADS}&layout=board"):
+        assert names(owner, f"{page}&since_days=30") == ["ada"]
+        assert names(owner, f"{page}&since_days=2") == ["ada", "bea"]
+        assert names(owner, f"{page}&since_from={day}&since_to={day}") == ["bea"]
+        assert names(owner, f"{page}&since_from={day}") == ["bea", "cyd"]
+        for text in ("since_days=0", "since_days=9999999999999", "since_days=x", "since_to=0001-01-01"):
+            assert owner.get(f"{page}&{text}").status_code == 400
+    assert list(chips(owner, f"{LEADS}&since_days=30&since_from=2026-03-01")) == [
+        "In this status: for 30 days or more, from 1 Mar 2026"
+    ]
