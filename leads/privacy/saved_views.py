@@ -28,7 +28,8 @@ def is_about(view: SavedView, person: Identity) -> bool:
     query, emails = QueryDict(view.query), [email.lower() for email in person.emails]
     values = [view.name, *(value for _, texts in query.lists() for value in texts)]
     digits = [re.sub(r"\D", "", value).lstrip("0") for value in values]
-    search = fold(" ".join(query.getlist("q")))
+    texts = [text for name in query if name == "q" or name.endswith("_has") for text in query.getlist(name)]
+    search = fold(" ".join(texts))  # of the list, and of filters by a part of a custom field's text
     searched = words_of(search)
     names = [words_of(f"{first} {last}") for first, last in person.names]
     found_by = set().union(*names, *(words_of(email.partition("@")[0]) for email in emails))

@@ -18,6 +18,7 @@ from organizations.permissions import PERMISSIONS, has_role
 from staff.toolkit.actions import AnyRow, ObjectAction, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomValuesForm, build_form_field, form_field_name
+from staff.toolkit.custom_lists import custom_columns, custom_filters
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.timeline import (
     Timeline,
@@ -183,6 +184,12 @@ class RecordAdmin(TenantAdmin):
 
     def change_entries(self, row: AnyRow, changes: list[Any]) -> list[TimelineEntry]:
         return [change_entry(change, self.model) for change in changes]
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        return [*super().get_list_filter(request), *custom_filters(self, request)]
+
+    def get_more_columns(self, request: HttpRequest) -> list[Any]:
+        return [*super().get_more_columns(request), *custom_columns(self, request)]
 
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
         """Return the form's custom fields: those of the organization, but none for users who may only view the page."""

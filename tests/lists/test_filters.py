@@ -1,5 +1,6 @@
 """Filters by several values, and the chips above a list that show and remove them."""
 
+import re
 from datetime import timedelta
 from html import unescape
 from typing import Any
@@ -15,7 +16,7 @@ from leads.models import Lead, LeadStatusChange
 from optins.models import OptIn
 from organizations.models import Membership, Organization, SavedView
 from statuses.models import Status
-from tests.factories import make_api, make_member, owner_of
+from tests.factories import make_api, make_custom_field, make_member, make_organization, owner_of
 from tests.staff.pages import admin_url, logged_in_client
 
 APPOINTMENTS, LEADS, OPT_INS = (f"{admin_url(model, 'changelist')}?view=all" for model in (Appointment, Lead, OptIn))
@@ -121,6 +122,47 @@ def test_a_saved_view_has_chips_only_when_its_filters_are_changed(
         f"Status: {status}",
         "Setter: Unassigned, Tom Becker",
     ]
+
+
+CUSTOM = {
+    "TEXT": ("Acme GmbH", "_has=acme", "contains “acme”"),
+    "NUMBER": (14500.5, "_from=14500&{}_to=14501", "from 14500 to 14501"),
+    "DATE": ("2027-04-01", "_from=2027-04-01&{}_to=2027-04-01", "from 1 Apr 2027 to 1 Apr 2027"),
+    "BOOLEAN": (True, "=1", "Yes"),
+    "SELECT": ("none", "=%3Dnone&{}=Hot", "none, Hot"),
+}
+
+
+def test_each_kind_of_custom_field_is_a_filter_a_chip_and_a_column(owner: Client, organization: Organization):
+    fields = {
+        kind: make_custom_field(
+            organization, "LEAD", kind.lower(), type=kind, label=f"A {kind.lower()}", options=options
+        )
+        for kind, options in ((kind, ["none", "Hot"] if kind == "SELECT" else []) for kind in CUSTOM)
+    }
+    ada = Lead.objects.of(organization).get(email="ada@example.com")
+    values = {str(field.pk): CUSTOM[kind][0] for kind, field in fields.items()}
+    Lead.objects.of(organization).filter(pk=ada.pk).update(custom_values=values)
+    parameters = {kind: f"custom_{field.pk.hex}" for kind, field in fields.items()}
+    addresses = {kind: f"{LEADS}&{parameters[kind]}{CUSTOM[kind][1]}".format(parameters[kind]) for kind in CUSTOM}
+
+    assert {kind: names(owner, address) for kind, address in addresses.items()} == {kind: ["ada"] for kind in CUSTOM}
+    for kind, name in parameters.items():
+        assert names(owner, f"{LEADS}&{name}=none") == ["bea", "cyd"]
+        assert list(chips(owner, addresses[kind])) == [f"A {kind.lower()}: {CUSTOM[kind][2]}"]
+    everything = "&".join(address.partition("&")[2] for address in addresses.values())
+    assert names(owner, f"{LEADS}&{everything}") == ["ada"]
+    page = owner.get(f"{LEADS}&{everything}&columns={','.join(parameters.values())}").content.decode()
+    cells = re.findall(r'class="[^"]*field-custom_\w+[^"]*"[^>]*>([^<]*)<', page)
+    assert [cell.strip() for cell in cells if cell.strip()] == ["Acme GmbH", "14,500.5", "1 Apr 2027", "Yes", "none"]
+    hostile = ("NUMBER_from=nan", "NUMBER_to=1e999", "NUMBER=5", "DATE_from=2027-02-30", f"TEXT_has={'a' * 201}")
+    for text in hostile:
+        kind = re.split("[_=]", text)[0]
+        assert owner.get(f"{LEADS}&{text.replace(kind, parameters[kind], 1)}").status_code == 400
+    # Another organization's fields are unknown.
+    assert names(owner, f"{LEADS}&{parameters['BOOLEAN']}=0") == []
+    stranger = logged_in_client(owner_of(make_organization("Globex")))
+    assert stranger.get(addresses["SELECT"]).status_code == 400
 
 
 def test_rows_are_filtered_by_how_long_they_have_their_status(owner: Client, organization: Organization):
