@@ -26,7 +26,7 @@ from staff.appointments.record_forms import (
 )
 from staff.appointments.schedule import is_canceled
 from staff.appointments.undoing import UndoForm, undo, undo_button
-from staff.boards.moves import board_url
+from staff.boards.moves import layout_url
 from staff.leads.next_steps import home_url, own_membership
 from staff.notes import NoteForm, added_text
 from staff.toolkit.actions import actor_of, object_action, row_url
@@ -70,9 +70,10 @@ def has_outcome(appointment: Appointment, form: OutcomeForm) -> bool:
 
 
 def next_url(request: HttpRequest, appointment: Appointment) -> str:
-    """Return the address of the page from which the form was opened: home, a board, or the appointment's page."""
-    board = board_url(Appointment, request.GET["board"]) if "board" in request.GET else ""
-    return home_url(request) or board or row_url(appointment)
+    """Return the address of the page from which the form was opened: home, a board, the calendar, or the record."""
+    query = request.GET
+    urls = (layout_url(Appointment, name, query[name]) for name in ("board", "calendar") if name in query)
+    return home_url(request) or next(urls, "") or row_url(appointment)
 
 
 def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> str:
@@ -180,6 +181,7 @@ undo_outcome = object_action(
     form=RescheduleForm,
     state=state,
     is_done=lambda appointment, form: appointment.schedule_time == form.new_time,
+    next_url=next_url,
 )
 def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: RescheduleForm) -> str:
     to = form.cleaned_data["schedule_time"]

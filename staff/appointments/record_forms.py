@@ -1,6 +1,7 @@
 """The forms behind the buttons of an appointment's page, and the sentence that says who will be notified."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from copy import copy
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ from django.utils.text import get_text_list
 
 from appointments.models import Appointment, CallAnalysis
 from appointments.services import Audience
+from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import Lead
 from notifications.models import Kind, LeadMessage
@@ -153,6 +155,8 @@ class RescheduleForm(ConfirmationForm):
         super().__init__(*args, **kwargs)
         field, appointment = self.fields["schedule_time"], self.subject
         field.initial = appointment.schedule_time
+        with suppress(ValueError):  # the time to which the calendar's entry was moved
+            field.initial = parse_timestamp(self.request.GET.get("to", ""))
         show_times_about(field, organization=appointment.organization_id, appointment=appointment.pk)
 
     def clean_schedule_time(self) -> datetime:

@@ -21,6 +21,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
 from staff.boards.cards import Card, board_order
+from staff.leads.next_steps import MAX_QUERY
 from staff.toolkit.actions import AnyPage, AnyRow, actor_of, page_context
 from staff.toolkit.lists import to_uuid
 from staff.toolkit.timeline import full_time
@@ -105,7 +106,7 @@ def answer(
     (messages.success if state == "moved" else messages.warning)(
         request, format_html("{} {}", message, undo) if "formaction" in undo else message
     )
-    return redirect(board_url(page.model, sent_data(request).get("query", "")))
+    return redirect(layout_url(page.model, "board", sent_data(request).get("query", "")))
 
 
 def ask_target(page: AnyPage, board: AnyBoard, request: HttpRequest, row: AnyRow) -> HttpResponse:
@@ -120,7 +121,7 @@ def ask_target(page: AnyPage, board: AnyBoard, request: HttpRequest, row: AnyRow
 def move_page(
     page: AnyPage, request: HttpRequest, row: AnyRow, title: str, context: dict[str, object]
 ) -> TemplateResponse:
-    back_url = board_url(page.model, sent_data(request).get("query", ""))
+    back_url = layout_url(page.model, "board", sent_data(request).get("query", ""))
     context |= page_context(page, request, row, title) | {"back_url": back_url}
     return TemplateResponse(request, "staff/board_move.html", context)
 
@@ -137,7 +138,8 @@ def last_change(board: AnyBoard, row: AnyRow, title: str) -> str:
     return f"{actor} has moved {title} to {change.to_status} meanwhile ({at}). Nothing was changed."
 
 
-def board_url(model: type[Model], query_string: str) -> str:
-    query = QueryDict(query_string, mutable=True)
-    query["layout"] = "board"
+def layout_url(model: type[Model], layout: str, query_string: str) -> str:
+    """Return the address of a list in this layout; without the rest of the query if it is too long to redirect to."""
+    query = QueryDict(query_string if len(query_string) <= MAX_QUERY else "", mutable=True)
+    query["layout"] = layout
     return f"{reverse(f'admin:{model._meta.app_label}_{model._meta.model_name}_changelist')}?{query.urlencode()}"

@@ -4,14 +4,16 @@ It shows all appointments of its hosts, because each of them takes time; those t
 muted. Past and canceled appointments leave no free time that could be booked, and a canceled one takes none.
 """
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import BadRequest
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Window
+from django.db.models.functions import RowNumber, TruncDate
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -24,15 +26,29 @@ from foundation.db.timestamps import isoformat_z, now
 from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
 from organizations.working_hours import Span
+from staff.appointments.record import state
 from staff.appointments.schedule import is_canceled
-from staff.calendar.grid import SHORTEST_GAP, Column, Slot, blocks_of, build_grid, day_span, hourly, lay_out
+from staff.calendar.grid import (
+    COLORS,
+    SHORTEST_GAP,
+    Column,
+    Day,
+    Slot,
+    blocks_of,
+    build_grid,
+    day_span,
+    hourly,
+    lay_out,
+)
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.filters import NONE
 from staff.toolkit.lists import parse_day
 from staff.toolkit.views import ALL, Layout, ViewChangeList, layout_response
+from statuses.models import StatusRole
 
 HOSTS_PER_PAGE = 8
-MAX_APPOINTMENTS = 1_000  # on a page
+# Appointments of a host's day. Together they bound a page: 8 hosts have 1,536 in a week, or 384 in a day.
+MAX_IN_ROW, MAX_IN_COLUMN = 24, 48
 MAX_CHOICES = 500  # of hosts and of organizations
 # The calendar replaces these views; the value is the number of days to show.
 VIEWS_BY_TIME = {"today": "1", "upcoming": "7", "past": "7"}
@@ -61,9 +77,10 @@ class CalendarPage:
         self.is_week = length == 7
         self.first = day - timedelta(days=day.weekday()) if self.is_week else day
         self.days = [self.first + timedelta(days=number) for number in range(length)]
+        self.zone, self.at = timezone.get_current_timezone(), now()
+        self.spans = {day: day_span(day, self.zone) for day in self.days}
         self.shows_canceled = values.get("canceled") == "1"
         self.can_book = has_role(request, PERMISSIONS[page.area].add, organization.pk)
-        self.zone, self.at = timezone.get_current_timezone(), now()
         self.today = timezone.localdate(self.at)
         self.is_now = self.today in self.days
 
@@ -109,35 +126,23 @@ class Calendar(Layout):
         calendar = CalendarPage(page, request)
         if cl.view and (days := VIEWS_BY_TIME.get(cl.view.name)):
             return redirect(request.path + calendar.url(view=ALL.name, days=days, day=None))
-        spans = {day: day_span(day, calendar.zone) for day in calendar.days}
-        rows = appointments_between(spans[calendar.first].start, spans[calendar.days[-1]].end, page, calendar)
+        rows = appointments_of(page, calendar)
         host_choices, chosen = find_hosts(calendar, rows)
         number = (calendar.page - 1) * HOSTS_PER_PAGE
         hosts = chosen[number : number + HOSTS_PER_PAGE]
-        has_host = Q(host__in=[host for host in hosts if host])
-        if None in hosts:
-            has_host |= Q(host=None)
-        appointments = list(rows.filter(has_host)[: MAX_APPOINTMENTS + 1])
-        is_complete = len(appointments) <= MAX_APPOINTMENTS
-        matching = cl.queryset.filter(pk__in=[row.pk for row in appointments]).order_by().values_list("pk", flat=True)
-        match_ids = set(matching)
-        visible = [row for row in appointments[:MAX_APPOINTMENTS] if calendar.shows_canceled or not is_canceled(row)]
-        columns = []
-        for host in hosts:
-            hosted = [row for row in visible if row.host_id == (host.pk if host else None)]
-            columns += [
-                Column(day, host, blocks_of(hosted, match_ids, span), working=working_hours(host, span))
-                for day, span in spans.items()
-            ]
+        # A week of several hosts has a row for each of their days, and its hours go across.
+        is_across = calendar.is_week and len(hosts) > 1
+        limit = MAX_IN_ROW if is_across else MAX_IN_COLUMN
+        rows, hidden = hosted_by(hosts, rows, calendar)
+        visible = first_of_each_day(rows, limit, calendar)
+        matching, movable = page_ids(page, request, cl, visible)
+        columns = make_columns(calendar, hosts, host_choices, visible, matching, movable)
+        rests = {(row.host_id, timezone.localdate(row.schedule_time)): row.of_day - limit for row in visible}
         grid = build_grid(calendar.days, calendar.zone, columns)
-        # In a week of several hosts there is no place for rows of hours: each of its cells is a list.
-        is_table = calendar.is_week and len(hosts) > 1
         for column in columns:
-            # With some of the appointments only, a time could look free that isn't.
-            if calendar.can_book and is_complete:
-                column.slots = list(free_slots(calendar, column, by_hour=not is_table))
+            fill(calendar, column, rests)
             lay_out(column, grid)
-        length = len(calendar.days)
+        per_day = len(hosts)
         context: dict[str, object] = {
             "page": calendar,
             "hosts": hosts,
@@ -146,21 +151,54 @@ class Calendar(Layout):
             "grid": grid,
             "now_line": grid.line(calendar.at),
             "columns": columns,
-            "rows": [columns[first : first + length] for first in range(0, len(columns), length)],
-            "is_table": is_table,
-            "limit": None if is_complete else MAX_APPOINTMENTS,
-            "hidden": len(appointments) - len(visible) if is_complete else 0,
+            "days": [Day(day, grid, columns[n * per_day : (n + 1) * per_day]) for n, day in enumerate(calendar.days)],
+            "is_across": is_across,
+            "can_move": bool(movable),
+            "hidden": hidden,
         }
         return layout_response(page, request, cl, "staff/calendar.html", context)
 
 
-def appointments_between(
-    start: datetime, end: datetime, page: AnyPage, calendar: CalendarPage
-) -> QuerySet[Appointment]:
+def appointments_of(page: AnyPage, calendar: CalendarPage) -> QuerySet[Appointment]:
+    start, end = calendar.spans[calendar.first].start, calendar.spans[calendar.days[-1]].end
     begun: QuerySet[Appointment] = page.get_queryset(calendar.request).filter(
         organization=calendar.organization, schedule_time__gt=start - LONGEST, schedule_time__lt=end
     )
     return begun.alias(over_at=ENDS_AT).filter(over_at__gt=start).order_by("schedule_time", "id")
+
+
+def hosted_by(
+    hosts: Sequence[Membership | None], rows: QuerySet[Appointment], page: CalendarPage
+) -> tuple[QuerySet[Appointment], int]:
+    """Return the hosts' rows, and how many canceled ones the page leaves out of them."""
+    has_host = Q(host__in=[host for host in hosts if host])
+    rows = rows.filter(has_host | Q(host=None) if None in hosts else has_host)
+    if page.shows_canceled:
+        return rows, 0
+    is_off = Q(outcome__role=StatusRole.CANCELED)
+    return rows.exclude(is_off), rows.filter(is_off).order_by().count()
+
+
+def first_of_each_day(rows: QuerySet[Appointment], limit: int, page: CalendarPage) -> list[Any]:
+    """Return at most so many rows of each host's day, each with the number of all of them as `of_day`."""
+    day: list[Any] = ["host_id", TruncDate("schedule_time", tzinfo=page.zone)]
+    numbered = rows.annotate(
+        of_day=Window(Count("pk"), partition_by=day),
+        place=Window(RowNumber(), partition_by=day, order_by=["schedule_time", "id"]),
+    )
+    return list(numbered.filter(place__lte=limit))
+
+
+def page_ids(
+    page: AnyPage, request: HttpRequest, cl: ViewChangeList, rows: Sequence[Appointment]
+) -> tuple[set[UUID], set[UUID]]:
+    """Return which of the rows are among the list's, and which of them the user may change."""
+    ids = [row.pk for row in rows]
+    matching = set(cl.queryset.filter(pk__in=ids).order_by().values_list("pk", flat=True))
+    if not page.has_write_permission(request):
+        return matching, set()
+    own = page.writable_rows(request, Appointment.unscoped.filter(pk__in=ids))
+    return matching, set(own.values_list("pk", flat=True))
 
 
 def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> tuple[list[Membership], list[Membership | None]]:
@@ -189,15 +227,58 @@ def working_hours(host: Membership | None, day: Span) -> list[Span]:
     return host.working_week.spans(*day) if host and is_active else []
 
 
-def free_slots(page: CalendarPage, column: Column, *, by_hour: bool) -> Iterator[Slot]:
-    """Yield the times in a host's day that can be booked, whole or cut at the full hours."""
+def make_columns(
+    page: CalendarPage,
+    hosts: Sequence[Membership | None],
+    all_hosts: Sequence[Membership],
+    rows: Sequence[Appointment],
+    matching: set[UUID],
+    movable: set[UUID],
+) -> list[Column]:
+    """Return a column for each day and host, the days' in order."""
+    hosted: dict[UUID | None, list[Appointment]] = {}
+    for row in rows:
+        hosted.setdefault(row.host_id, []).append(row)
+    colors: dict[UUID | None, str] = {host.pk: f"k{number % COLORS}" for number, host in enumerate(all_hosts)}
+    columns = []
+    for day, span in page.spans.items():
+        for host in hosts:
+            id = host.pk if host else None
+            blocks = blocks_of(hosted.get(id, []), matching, movable, span)
+            columns.append(Column(day, host, blocks, working_hours(host, span), color=colors.get(id, "")))
+    return columns
+
+
+def fill(page: CalendarPage, column: Column, rests: Mapping[tuple[UUID | None, date], int]) -> None:
+    """Set what can be moved and booked in a column, and the link to the appointments that it doesn't show."""
+    host = column.host
+    id = host.pk if isinstance(host, Membership) else None
+    for block in column.blocks:
+        if block.is_movable and not is_canceled(block.appointment) and not block.begins_before:
+            block.state = state(block.appointment)
+    column.more = max(rests.get((id, column.day), 0), 0)
+    if column.more:
+        days = {"schedule_time_from": column.day, "schedule_time_to": column.day}
+        parameters = {"view": ALL.name, **days, **({"host__isnull": "True"} if id is None else {HOST: id})}
+        if len(page.organizations) > 1:  # otherwise the list has no such filter
+            parameters[ORGANIZATION] = page.organization.pk
+        column.more_url = f"?{urlencode(parameters)}"
+    # With some of the appointments only, a time could look free that isn't. The day before may end in this one.
+    day_before = column.day - timedelta(days=1)
+    if page.can_book and not column.more and rests.get((id, day_before), 0) <= 0:
+        column.slots = list(free_slots(page, column))
+
+
+def free_slots(page: CalendarPage, column: Column) -> Iterator[Slot]:
+    """Yield the times in a host's day that can be booked, cut at the full hours."""
     host = column.host
     if not isinstance(host, Membership):
         return
     busy = [block.span for block in column.blocks if not is_canceled(block.appointment)]
+    path = reverse("admin:appointments_appointment_add")
     for gap in free_spans(column.working, busy, buffer=host.working_week.buffer, earliest=next_quarter(page.at)):
         if gap.end - gap.start < SHORTEST_GAP:
             continue
-        for span in hourly(gap, page.zone) if by_hour else [gap]:
+        for span in hourly(gap, page.zone):
             values = {"organization": page.organization.pk, "host": host.pk, "schedule_time": isoformat_z(span.start)}
-            yield Slot(span, gap, f"{reverse('admin:appointments_appointment_add')}?{urlencode(values)}")
+            yield Slot(span, gap, f"{path}?{urlencode(values)}")

@@ -31,7 +31,7 @@ from staff.toolkit.times import TimestampField, show_times_about
 
 MINUTES = 15  # of the free times that are offered
 MAX_SHOWN = 20  # open steps of a lead
-MAX_QUERY = 2_000  # characters of the address of Home to return to
+MAX_QUERY = 2_000  # characters of an address to return to
 
 
 class NextStepForm(ConfirmationForm):

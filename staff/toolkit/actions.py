@@ -98,7 +98,7 @@ class ObjectAction:
             add_form_errors(form, error)
         url = self.next_url(request, row)
         if refusal:
-            messages.warning(request, f"{self.label}: {refusal}")
+            messages.warning(request, named(row, url, f"{self.label}: {refusal}"))
             return redirect(url)
         if not form.is_valid():
             context = {"form": form, "question": self.question_about(row), "danger": self.danger, "back_url": url}
@@ -108,24 +108,24 @@ class ObjectAction:
             return TemplateResponse(request, "admin/confirm_action.html", context)
         if self.answer:
             return self.answer(request, row, result)
-        text = result or f"{self.label}: done."
-        if url != row_url(row):
-            text = format_html('<a href="{}" class="underline">{}</a>: {}', row_url(row), row, text)
-        messages.success(request, str(text))
+        messages.success(request, named(row, url, str(result or f"{self.label}: done.")))
         return redirect(url)
 
     def refusal(self, request: HttpRequest, row: Any, form: ConfirmationForm) -> str:
         """Return why nothing can be done, or "". Locks the row of a button with `state` if its form was sent.
 
-        The form may be stale, so the row is read again.
+        The form may be stale, so the row is read again. A link can have a state, too, such as that of a calendar.
         """
         impossible = "" if self.is_possible(row) else "this is not possible at the moment."
-        if self.state is None or "state" not in request.POST:
+        seen = request.POST.get("state", request.GET.get("state"))
+        if self.state is None or seen is None:
             return impossible
-        locked = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
-        if str(self.state(locked)) == request.POST["state"]:
+        present = row
+        if request.method == "POST":
+            present = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
+        if str(self.state(present)) == seen:
             return impossible
-        if self.is_done(locked, form):
+        if self.is_done(present, form):
             return "this was done already. Nothing was done again."
         return "someone has changed this since you opened the page. Nothing was done: check it before you try again."
 
@@ -171,6 +171,12 @@ def add_form_errors(form: forms.BaseForm, error: DomainError) -> None:
         # API errors begin with the field's name, which is the label here: "email belongs to …" → "Belongs to …".
         predicates = [sentence.removeprefix(f"{path} ") for sentence in sentences]
         form.add_error(path, [predicate[:1].upper() + predicate[1:] for predicate in predicates])
+
+
+def named(row: Model, url: str, text: str) -> str:
+    """Return the text for the page at the address: with a link to the row unless the page is the row's own."""
+    own = row_url(row)
+    return text if url == own else format_html('<a href="{}" class="underline">{}</a>: {}', own, row, text)
 
 
 def row_url(row: Model) -> str:

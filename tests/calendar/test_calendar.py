@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 import time_machine
@@ -188,10 +188,6 @@ def test_free_times_are_those_to_come_between_the_appointments(mia: Client, week
     assert slots(columns(calendar(mia, TUESDAY))["Hana 17"]) == []
 
 
-def test_a_week_of_several_hosts_has_whole_gaps(mia: Client):
-    assert slots(columns(calendar(mia))["Hana 19"]) == ["09:00-11:00", "12:00-18:00"]
-
-
 def test_free_times_are_those_of_the_hosts_working_hours(mia: Client, week: Week):
     hours = [[["13:00", "17:00"]]] * 5 + [[], []]
     set_working_hours(member=week.hana, hours=hours, days_off=[["2026-11-20", "2026-11-22"]], buffer_minutes=15)
@@ -254,6 +250,74 @@ def test_only_those_who_may_book_see_free_times(week: Week, role: MemberRole):
     assert bool(slots(found)) is (role != MemberRole.VIEWER)
 
 
+# Moves
+
+
+def move_links(response: Any) -> dict[str, str]:
+    """Return the addresses to which the script sends moved entries, with their state, by the leads' names."""
+    blocks = [block for column in response.context["columns"] for block in column.blocks if block.state]
+    url = {
+        block.appointment.lead.first_name: admin_url(Appointment, "reschedule", block.appointment.pk)
+        for block in blocks
+    }
+    states = {block.appointment.lead.first_name: block.state for block in blocks}
+    return {
+        name: f"{url[name]}?{urlencode({'state': states[name], 'calendar': 'layout=calendar&days=1'})}" for name in url
+    }
+
+
+def test_a_moved_entry_asks_as_reschedule_does_and_leads_back(mia: Client, week: Week):
+    link = f"{move_links(calendar(mia))['Tomorrow']}&to=2026-11-20T14:15:00.000Z"
+
+    form = form_data(mia, link)
+    response = mia.post(link, form)
+
+    assert (form["schedule_time_0"], form["schedule_time_1"]) == ("2026-11-20", "09:15")  # in New York
+    assert (response.status_code, response.url) == (302, f"{LIST}?layout=calendar&days=1")
+    moved = Appointment.objects.of(week.organization).get(pk=week.appointments["Tomorrow"].pk)
+    assert moved.schedule_time == at(20, 9, 15)
+
+
+def test_an_entry_that_someone_has_changed_meanwhile_is_not_asked_about(mia: Client, week: Week):
+    link = f"{move_links(calendar(mia))['Tomorrow']}&to=2026-11-20T14:15:00.000Z"
+    form = form_data(mia, link)
+    Appointment.objects.of(week.organization).filter(pk=week.appointments["Tomorrow"].pk).update(
+        schedule_time=at(19, 13)
+    )
+
+    responses = [mia.get(link, follow=True), mia.post(link, form, follow=True)]
+
+    for response in responses:
+        assert response.redirect_chain[0][0] == f"{LIST}?layout=calendar&days=1"
+        assert "someone has changed this since you opened the page" in response.content.decode()
+    stored = Appointment.objects.of(week.organization).get(pk=week.appointments["Tomorrow"].pk)
+    assert stored.schedule_time == at(19, 13)
+
+
+def test_an_hour_that_a_clock_repeats_is_told_apart(mia: Client, week: Week):
+    week.book("Night", at(1, 0), at(2, 9), week.mia, "APPOINTMENT_BOOKED")
+    link = f"{admin_url(Appointment, 'reschedule', week.appointments['Night'].pk)}?to=2026-11-01T06:30:00.000Z"
+
+    mia.post(link, form_data(mia, link))
+
+    moved = Appointment.objects.of(week.organization).get(pk=week.appointments["Night"].pk)
+    assert moved.schedule_time == datetime(2026, 11, 1, 6, 30, tzinfo=UTC)  # 01:30 again
+
+
+def test_only_those_who_may_change_an_appointment_can_move_it(mia: Client, week: Week):
+    found = {"Mia": set(move_links(calendar(mia, canceled="1")))}
+    for role, member in {"CLOSER": week.hana, "VIEWER": None}.items():
+        member = member or make_member(week.organization, "vera@acme.example", role=MemberRole.VIEWER)
+        found[role] = set(move_links(calendar(logged_in_client(member))))
+
+    everything = {"Won", "Missed", "Late", "Ended", "Today", "Tomorrow", "Running", "Deposit"}
+    assert found == {
+        "Mia": everything,  # but not Canceled
+        "CLOSER": {"Won", "Missed", "Ended", "Today", "Tomorrow"},
+        "VIEWER": set(),
+    }
+
+
 # Days with another length
 
 
@@ -268,6 +332,8 @@ def test_the_hour_that_a_clock_repeats_has_two_rows(mia: Client, week: Week):
     hana = columns(response)["Hana 1"]
     assert [rows(block(hana, name)) for name in ("First", "Second")] == [(0.5, 1.5), (1.5, 2.5)]
     assert {block(hana, name).lanes for name in ("First", "Second")} == {1}
+    starts = [int(start) for start in response.context["days"][0].starts.split()]
+    assert starts[:3] == [datetime(2026, 11, 1, hour, tzinfo=UTC).timestamp() for hour in (5, 6, 7)]
 
 
 def test_the_hour_that_a_clock_skips_has_no_row_that_day(mia: Client, week: Week):
@@ -281,6 +347,8 @@ def test_the_hour_that_a_clock_skips_has_no_row_that_day(mia: Client, week: Week
     assert [hour for hour, _ in day.context["grid"].hours][:3] == [1, 3, 4]
     assert rows(block(columns(day)["Mia 14"], "Night")) == (0.5, 1.5)
     assert len(sunday.skipped) == 1  # in the week the other days have the hour
+    alone = calendar(mia, day="2027-03-14", host__id__exact=host).context["days"][-1]
+    assert [start == "0" for start in alone.starts.split()][:3] == [False, True, False]
 
 
 def test_a_day_has_only_the_appointments_between_its_midnights(mia: Client, week: Week):
@@ -307,11 +375,35 @@ def test_hosts_come_in_pages_of_eight(mia: Client, week: Week):
     assert "Previous hosts" in second.content.decode()
 
 
-def test_a_host_alone_has_a_week_of_hours(mia: Client, week: Week):
-    response = calendar(mia, host__id__exact=str(week.hana.pk))
+def test_hours_go_across_in_a_week_of_several_hosts_only(mia: Client, week: Week):
+    several, alone, day = calendar(mia), calendar(mia, host__id__exact=str(week.hana.pk)), calendar(mia, THURSDAY)
 
-    assert not response.context["is_table"]
-    assert {str(column.host) for column in response.context["columns"]} == {"Hana"}
+    assert [response.context["is_across"] for response in (several, alone, day)] == [True, False, False]
+    assert {str(column.host) for column in alone.context["columns"]} == {"Hana"}
+    by_day = {str(each.date): [str(column.host) for column in each.columns] for each in several.context["days"]}
+    assert by_day[THURSDAY] == ["Mia", "Hana"]
+    empty = [str(each.date) for each in several.context["days"] if each.is_empty]
+    assert empty == ["2026-11-21", "2026-11-22"]  # nobody works at the weekend
+    assert several.content.decode().count("Nobody works") == 2
+    assert len({column.color for column in several.context["columns"]}) == 2
+
+
+def test_a_crowded_day_shows_the_first_ones_and_links_to_all(mia: Client, week: Week):
+    for number in range(30):  # two of which are canceled
+        role = "CANCELED" if number < 2 else "APPOINTMENT_BOOKED"
+        week.book(f"Crowd{number}", at(17, 9), at(19, 12, number), week.hana, role)
+
+    response = calendar(mia)
+    hana, next_day = columns(response)["Hana 19"], columns(response)["Hana 20"]
+    with_canceled = columns(calendar(mia, canceled="1"))["Hana 19"]
+
+    assert (len(hana.blocks), hana.more) == (24, 5)  # 28 and Tomorrow
+    assert (len(with_canceled.blocks), with_canceled.more) == (24, 7)
+    assert response.context["hidden"] == 3  # with Canceled
+    assert (slots(hana), slots(next_day)) == ([], [])  # what looks free may not be
+    listed = mia.get(LIST + hana.more_url).context["cl"].result_count
+    assert listed == 31
+    assert columns(calendar(mia, THURSDAY))["Hana 19"].more == 0  # a day has places for 48
 
 
 def test_previous_and_next_keep_the_filters(mia: Client, week: Week):

@@ -160,7 +160,6 @@ function nameIcons() {
 
 document.addEventListener("DOMContentLoaded", () => {
   nameIcons();
-  document.querySelector(".cal-now")?.scrollIntoView({ block: "nearest" });
   const main = document.getElementById("main");
   if (main && !document.querySelector("main")) main.role = "main";
   for (const cell of document.querySelectorAll("#result_list [data-label]")) {
