@@ -78,7 +78,9 @@ def parse_hours(text: str) -> list[list[str]]:
 def minute_of(hour_text: str, minute_text: str | None, half: str | None) -> str:
     """Return the time as it is stored. Raises ValueError with a sentence if there is no such time."""
     hour, minute = int(hour_text), int(minute_text or 0)
-    if half and 1 <= hour <= 12:
+    if half and not 1 <= hour <= 12:
+        raise ValueError(f"{hour}{half.lower()} is no time. Enter times such as 9am-6pm, or 9:00-18:00.")
+    if half:
         hour = hour % 12 + (12 if half.lower() == "pm" else 0)
     if hour * 60 + minute > 24 * 60 or minute > 59:
         raise ValueError("Enter times from 0:00 to 24:00, such as 9:00-18:00.")

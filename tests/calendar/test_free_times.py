@@ -37,7 +37,8 @@ def test_hours_are_read_as_people_write_them(text: str, expected: list[list[str]
 
 
 @pytest.mark.parametrize(
-    "text", ["x", "9", "18-9", "9-12, 11-13", "9-12, 12-13", "9-25", "9:61-10", "0-1,2-3,4-5,6-7,8-9"]
+    "text",
+    ["x", "9", "18-9", "9-12, 11-13", "9-12, 12-13", "9-25", "9:61-10", "0-1,2-3,4-5,6-7,8-9", "13pm-14pm", "0am-9"],
 )
 def test_other_hours_are_refused_with_an_example(text: str):
     with pytest.raises(ValueError, match=r"such as 9"):
