@@ -60,7 +60,7 @@ class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
         """Choose the account to mail, if there is one, and make the link, because rendering makes no query."""
         for reset in jobs:
             if reset.is_verification:
-                reset.link = verification_link(reset.user)
+                reset.link = verification_link(reset.user) if reset.user else ""
                 continue
             reset.user = None if reset.created_at < now() - VALID_FOR else choose_recipient(reset)
             reset.link = reset_link(reset.user) if reset.user else ""

@@ -126,8 +126,7 @@ def dismiss(*, organization: Organization, leads: tuple[UUID, UUID]) -> None:
 def keep_dismissals(*, organization: Organization, keep: UUID, merge: UUID) -> None:
     """Dismiss the pairs of the lead `keep` with each lead whose pair with `merge` is dismissed."""
     with connection.cursor() as cursor:
-        params = {"organization": organization.pk, "now": now(), "keep": keep, "merge": merge}
-        cursor.execute(KEEP_DISMISSALS, params)
+        cursor.execute(KEEP_DISMISSALS, {"organization": organization.pk, "now": now(), "keep": keep, "merge": merge})
 
 
 def describe_reasons(reasons: int) -> str:

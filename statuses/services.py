@@ -1,6 +1,7 @@
 """Default statuses, and changes to an organization's statuses."""
 
 import uuid
+from typing import Any
 
 from django.db import transaction
 from django.db.models import PROTECT, ForeignObjectRel, ProtectedError
@@ -121,8 +122,8 @@ def is_used(status: Status, relation: object) -> bool:
     """Return whether a row that protects the status refers to it by this relation."""
     if not isinstance(relation, ForeignObjectRel) or relation.on_delete is not PROTECT:
         return False
-    rows = relation.related_model.objects.of(status.organization)
-    return bool(rows.filter(**{relation.field.name: status.pk}).exists())
+    model: Any = relation.related_model
+    return bool(model.objects.of(status.organization).filter(**{relation.field.name: status.pk}).exists())
 
 
 def ensure_required_defaults(before: Status, after: Status | None) -> None:
