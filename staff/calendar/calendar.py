@@ -23,7 +23,7 @@ from appointments.conditions import ENDS_AT, LONGEST
 from appointments.free_times import free_spans, next_quarter
 from appointments.models import Appointment
 from foundation.db.timestamps import isoformat_z, now
-from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership
+from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership, Organization
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
 from organizations.working_hours import Span
 from staff.appointments.record import state
@@ -135,7 +135,7 @@ class Calendar(Layout):
         limit = MAX_IN_ROW if is_across else MAX_IN_COLUMN
         rows, hidden = hosted_by(hosts, rows, calendar)
         visible = first_of_each_day(rows, limit, calendar)
-        matching, movable = page_ids(page, request, cl, visible)
+        matching, movable = page_ids(page, request, cl, calendar.organization, visible)
         columns = make_columns(calendar, hosts, host_choices, visible, matching, movable)
         rests = {(row.host_id, timezone.localdate(row.schedule_time)): row.of_day - limit for row in visible}
         grid = build_grid(calendar.days, calendar.zone, columns)
@@ -190,14 +190,14 @@ def first_of_each_day(rows: QuerySet[Appointment], limit: int, page: CalendarPag
 
 
 def page_ids(
-    page: AnyPage, request: HttpRequest, cl: ViewChangeList, rows: Sequence[Appointment]
+    page: AnyPage, request: HttpRequest, cl: ViewChangeList, organization: Organization, rows: Sequence[Appointment]
 ) -> tuple[set[UUID], set[UUID]]:
     """Return which of the rows are among the list's, and which of them the user may change."""
     ids = [row.pk for row in rows]
     matching = set(cl.queryset.filter(pk__in=ids).order_by().values_list("pk", flat=True))
     if not page.has_write_permission(request):
         return matching, set()
-    own = page.writable_rows(request, Appointment.unscoped.filter(pk__in=ids))
+    own = page.writable_rows(request, Appointment.objects.of(organization).filter(pk__in=ids))
     return matching, set(own.values_list("pk", flat=True))
 
 
