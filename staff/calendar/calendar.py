@@ -259,7 +259,7 @@ def fill(page: CalendarPage, column: Column, rests: Mapping[tuple[UUID | None, d
     column.more = max(rests.get((id, column.day), 0), 0)
     if column.more:
         days = {"schedule_time_from": column.day, "schedule_time_to": column.day}
-        parameters = {"view": ALL.name, **days, **({"host__isnull": "True"} if id is None else {HOST: id})}
+        parameters = {"view": ALL.name, **days, HOST: NONE if id is None else id}
         if len(page.organizations) > 1:  # otherwise the list has no such filter
             parameters[ORGANIZATION] = page.organization.pk
         column.more_url = f"?{urlencode(parameters)}"
