@@ -175,7 +175,7 @@ def values_of_column(file_import: Import, importer: Importer, index: int, column
     counts: Counter[str] = Counter()
     spellings: dict[str, str] = {}  # of these, the most frequent one is shown, else the first one
     for cell, count in texts.order_by("-count", "first").values_list("text", "count")[:MAX_DISTINCT]:
-        if len(cell) <= MAX_NAME and not is_blank(cell):
+        if cell and len(cell) <= MAX_NAME and not is_blank(cell):
             with suppress(ValueError):  # an error of the spreadsheet
                 cell = clean(cell)
                 counts[cell.casefold()] += count
