@@ -234,7 +234,7 @@ class ImportAdmin(TenantAdmin):
         if is_mapping:
             initial = {"country": row.country or row.organization.default_country}
             form = ReadingForm(request.POST if request.method == "POST" else None, instance=row, initial=initial)
-            return context | {"columns": self.column_choices(request, row), "reading": form}
+            return context | {**self.column_choices(request, row), "reading": form}
         if row.state == ImportState.CHECKED:
             context["unknown_columns"], context["has_more_unknown"] = unknown_values(row)
         if row.is_working:
@@ -246,21 +246,22 @@ class ImportAdmin(TenantAdmin):
             context["kept_page"], context["kept"] = kept_rows(row, request.GET.get("kept"))
         return context | self.report(request, row)
 
-    def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
-        # Each of up to 200 columns has all of them.
-        options = [(column.name, column.label[:MAX_SHOWN_NAME]) for column in IMPORTERS[row.kind](row).columns()]
+    def column_choices(self, request: HttpRequest, row: Import) -> dict[str, object]:
+        # Once in the page: each of up to 200 columns has all of them.
+        options = {column.name: column.label[:MAX_SHOWN_NAME] for column in IMPORTERS[row.kind](row).columns()}
         chosen = sent_columns(request, row) if request.method == "POST" else row.mapping
         first_rows = [found.cells for found in row.rows.order_by("number")[:EXAMPLES]]
-        return [
+        columns = [
             {
                 "name": name or f"Column {index + 1}",
                 "examples": [cells[index][:60] for cells in first_rows if index < len(cells) and cells[index].strip()],
                 "field": f"column-{index}",
-                "options": options,
                 "chosen": chosen[index],
+                "chosen_label": options.get(chosen[index], ""),
             }
             for index, name in enumerate(row.header)
         ]
+        return {"options": options, "columns": columns}
 
     def report(self, request: HttpRequest, row: Import) -> dict[str, object]:
         """Return a page of the rows with the planned changes, of one verdict if the address names it.

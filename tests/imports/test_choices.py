@@ -37,6 +37,8 @@ def test_a_german_file_is_read_as_it_is_meant_and_its_values_are_mapped_once(
     page = Page(mia, organization, GERMAN)
     guessed = {field.name: field.value() for field in page.get().context["reading"]}
     assert page.guessed()["Kontakt"] == "email"
+    mapping = page.get().content.decode()
+    assert mapping.count(">Setter</option>") == 2, "the chosen one, and once for all columns"
     page.check()
     before = [(column.label, [(value.text, value.rows) for value in column.values]) for column in unknown(page)]
     [suggestion] = [value.chosen for value in unknown(page)[1].values if value.text == "Tom"]
