@@ -1,5 +1,7 @@
 """Undoing what an import did to appointments and their notes."""
 
+from typing import Any
+
 from appointments.models import Appointment, Note
 from appointments.services.changes import get_for_update, save_appointment
 from appointments.services.deleting import delete_appointment
@@ -30,9 +32,9 @@ def undo_appointment(file_import: Import, row: ImportUndo, actor: Actor) -> str:
         return reason
     previous = appointment.outcome
     others = restore_columns(row, appointment, GROUPS)
-    notifies = file_import.sends_invitations
-    # Its lead's values are restored by themselves.
-    save_appointment(appointment, previous, actor, lead_stays=True, notifies=notifies)
+    # Its lead's values are restored by themselves, and the lead isn't told, as by the import.
+    options: dict[str, Any] = {"notifies": file_import.sends_invitations, "notify_lead": False}
+    save_appointment(appointment, previous, actor, lead_stays=True, **options)
     return changed_values(appointment, others)
 
 
