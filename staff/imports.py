@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import PurePath
 from tempfile import TemporaryFile
 from typing import Any, ClassVar
@@ -25,7 +26,9 @@ from django.utils.text import get_valid_filename
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
-from foundation.api.exceptions import DomainError, ValidationFailed
+from foundation.api.exceptions import Conflict, DomainError, ValidationFailed
+from foundation.api.fields import parse_timestamp
+from foundation.db.timestamps import isoformat_z
 from leads.imports import services
 from leads.imports.choices import MAX_SHOWN_NAME, choose_values, unknown_values
 from leads.imports.files import MAX_ROWS
@@ -199,10 +202,10 @@ class ImportAdmin(TenantAdmin):
             )
             self.log_change(request, row, "Columns chosen.")
         elif step == "values":
-            choose_values(file_import=row, values=sent_values(request, row))
+            choose_values(file_import=row, values=sent_values(request, row), version=sent_version(request))
             self.log_change(request, row, "Values chosen.")
         elif step == "start":
-            services.start_import(file_import=row)
+            services.start_import(file_import=row, version=sent_version(request))
             self.log_change(request, row, "Import started.")
         elif step == "cancel":
             services.cancel_import(file_import=row)
@@ -221,6 +224,7 @@ class ImportAdmin(TenantAdmin):
         current = 1 if is_mapping else STEP_OF_STATE.get(ImportState(row.state), 4)
         context = page_context(self, request, row, str(row)) | {
             "import": row,
+            "version": isoformat_z(row.updated_at),
             "problems": problems,
             "steps": [(name, index < current, index == current) for index, name in enumerate(STEPS)],
             "is_mapping": is_mapping,
@@ -324,6 +328,13 @@ class ImportButton(ListButton):
 def sent_columns(request: HttpRequest, row: Import) -> list[str]:
     """Return the field that the form has for each column of the file, or "" for one that is left out."""
     return [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
+
+
+def sent_version(request: HttpRequest) -> datetime | None:
+    try:
+        return parse_timestamp(request.POST["version"]) if "version" in request.POST else None
+    except ValueError:
+        raise Conflict("Open the page again.") from None
 
 
 def sent_reading(request: HttpRequest) -> Reading:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from operator import itemgetter
 
 import phonenumbers
@@ -20,7 +21,7 @@ from django.db.models.functions import Left, Trim
 from foundation.api.exceptions import ValidationFailed
 from leads.imports.importers import IMPORTERS, LEAVE_OUT, Column, Importer, value_key
 from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
-from leads.imports.services import PARTIAL, begin, lock
+from leads.imports.services import PARTIAL, begin, lock, refuse_older
 from leads.imports.values import MAX_NAME, SLASHED, clean, is_blank
 from leads.phones import parse_phone, read_country_code
 from organizations.models import Membership
@@ -213,12 +214,16 @@ def names_of(targets: Mapping[str, object]) -> dict[str, str]:
 
 
 @transaction.atomic
-def choose_values(*, file_import: Import, values: Mapping[tuple[str, str], str]) -> None:
+def choose_values(
+    *, file_import: Import, values: Mapping[tuple[str, str], str], version: datetime | None = None
+) -> None:
     """Store the target for each column and key of a value ("" forgets it), and check the rows again.
 
-    Raises ValidationFailed for an unknown column or target, Conflict in another state. Locks the import.
+    Raises ValidationFailed for an unknown column or target, Conflict in another state, or if it was checked again
+    since `version`, its `updated_at` that the user saw. Locks the import.
     """
     stored = lock(file_import, ImportState.CHECKED)
+    refuse_older(stored, version)
     targets = {column.name: column.targets for _, column, _ in IMPORTERS[stored.kind](stored).mapped}
     for (name, key), target in values.items():
         if not re.fullmatch("[0-9a-f]{32}", key) or target not in {"", LEAVE_OUT, *targets.get(name, {})}:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -104,10 +104,14 @@ def choose_columns(
 
 
 @transaction.atomic
-def start_import(*, file_import: Import) -> None:
-    """Let a worker import the rows that were not refused. Repeating it is safe. Locks the import."""
+def start_import(*, file_import: Import, version: datetime | None = None) -> None:
+    """Let a worker import the rows that were not refused. Repeating it is safe. Locks the import.
+
+    Raises Conflict if it was checked again since `version`, its `updated_at` that the user saw.
+    """
     stored = lock(file_import, ImportState.CHECKED, ImportState.IMPORTING, ImportState.DONE)
     if stored.state == ImportState.CHECKED:
+        refuse_older(stored, version)
         refused = stored.counts.get(Verdict.REFUSED, 0)
         reasons = {Verdict.REFUSED.value: stored.reasons.get(Verdict.REFUSED, {})}
         counts = {Verdict.REFUSED.value: refused} if refused else {}
@@ -139,6 +143,12 @@ def lock(file_import: Import, *states: str) -> Import:
     if stored.state not in states:
         raise Conflict(f"This is not possible at the moment: {stored.get_state_display().lower()}")
     return stored
+
+
+def refuse_older(stored: Import, version: datetime | None) -> None:
+    """Raise Conflict if the import was checked again since `version`: it would do what the user has not seen."""
+    if version and version != stored.updated_at:
+        raise Conflict("Someone has changed this import since you opened the page. Look at it again.")
 
 
 def current_step(file_import: Import) -> QuerySet[Import]:

@@ -177,3 +177,18 @@ def test_the_web_server_reads_a_large_body_only_for_an_upload_with_a_session(
     environ: WSGIEnvironment = {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": size, "HTTP_COOKIE": cookie}
 
     assert should_read_body(environ, path) is is_read
+
+
+def test_nothing_is_imported_that_a_colleague_has_changed_since_the_page_was_opened(
+    mia: Client, organization: Organization
+) -> None:
+    page = Page(mia, organization, csv_file(["email", "First", "Second"], ["a@example.com", "Ada", "Bob"]))
+    page.check(First="first_name")
+    version = page.get().context["version"]
+    page.check(Second="first_name", First="")
+
+    problems = [page.press(step, version=version).context["problems"] for step in ("start", "values")]
+    page.press("start", version=page.get().context["version"])
+
+    assert all("Someone has changed this import" in problem for [problem] in problems)
+    assert Lead.objects.of(organization).get().first_name == "Bob"
