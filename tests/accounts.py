@@ -14,7 +14,7 @@ from organizations.models import Invitation, MemberRole, Organization, PasswordR
 from tests.jobs import send_jobs
 
 PASSWORD = "correct horse battery"
-LINK = re.compile(r"https?://[^/\s]+(/admin/(?:invitation|password-reset)/\S+)")
+LINK = re.compile(r"https?://[^/\s]+(/admin/(?:invitation|password-reset|account/verify)/\S+)")
 ADD_INVITATION = "/admin/organizations/invitation/add/"
 
 

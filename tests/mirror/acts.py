@@ -378,11 +378,12 @@ class Acts:
 
     def change_note_page(self) -> None:
         """Change a note of an appointment or a lead, mention somebody or nobody in it, and sometimes delete it."""
+        self.admin.post(admin_url(Lead, "add_note", self.row(Lead).pk), {"note": self.word()})
         for model in (Note, LeadNote):
             if model.objects.of(self.organization).exists():
                 note = self.row(model)
                 self.save_page(note, note=f"{self.word()} @{self.member() if self.chance(50) else ''}")
-                if self.chance(30):
+                if model is LeadNote or self.chance(30):
                     self.admin.post(admin_url(model, "delete", note.pk), {"post": "yes"})
 
     def add_analysis_page(self) -> None:
