@@ -23,7 +23,8 @@ def save_view(
     """
     check_query(query)
     views = SavedView.objects.of(organization).filter(owner=owner)
-    may_add = not name or can_add_row(organization=organization, rows=views.exclude(name=""), limit=MAX_VIEWS)
+    rows = views.exclude(name="")
+    may_add = can_add_row(organization=organization, rows=rows, limit=MAX_VIEWS) or not name
     view: SavedView | None = views.filter(page=page, name=name).first()
     if view and not replace:
         raise Conflict(f"There is a view “{name}” already. Choose another name, or replace it.")

@@ -7,20 +7,19 @@ because an order counts columns.
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
-from django.contrib import messages
 from django.contrib.admin.utils import label_for_field
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils.text import capfirst
 
-from foundation.api.exceptions import DomainError
 from organizations.models import Membership
 from organizations.permissions import current_user
-from organizations.saved_views import MAX_QUERY, save_view
+from organizations.saved_views import save_view
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.saved_views import COLUMNS_VAR, SAVED_VAR, forget_columns, member_organizations, own_columns
 
@@ -82,25 +81,20 @@ def respond(page: AnyPage, request: HttpRequest) -> HttpResponse:
         return redirect(f"{url}?")
     if not page.has_view_permission(request):
         raise PermissionDenied
-    query = QueryDict(request.POST.get("query", "")[:MAX_QUERY], mutable=True)
+    query = request.GET.copy()  # the list's address, which also says whose custom fields are offered
     for name in (COLUMNS_VAR, ORDER_VAR, PAGE_VAR):
         query.pop(name, None)
     offered = offered_columns(page, request)
     keys = [key for key in request.POST.getlist("column") if key in offered][:MAX_COLUMNS]
+    chosen = ",".join([standard_keys(page)[0], *keys])
     organization = member_organizations(request).first()
-    columns = ",".join([standard_keys(page)[0], *keys])
-    if "standard" not in request.POST and (organization is None or SAVED_VAR in query):
-        query[COLUMNS_VAR] = columns
-        return redirect(f"{url}?{query.urlencode()}")
-    forget_columns(request, page)
-    if organization and "standard" not in request.POST:
+    if "standard" in request.POST:
+        forget_columns(request, page)
+    elif organization is None or SAVED_VAR in query:
+        query[COLUMNS_VAR] = chosen
+    else:
+        forget_columns(request, page)
         owner = Membership.objects.of(organization).get(user=current_user(request))
-        stored = QueryDict(mutable=True)
-        stored[COLUMNS_VAR] = columns
-        try:
-            save_view(
-                organization=organization, owner=owner, page=page.opts.label_lower, name="", query=stored.urlencode()
-            )
-        except DomainError as error:
-            messages.error(request, str(error))
+        values = {"page": page.opts.label_lower, "name": "", "query": urlencode({COLUMNS_VAR: chosen})}
+        save_view(organization=organization, owner=owner, replace=True, **values)
     return redirect(f"{url}?{query.urlencode()}")

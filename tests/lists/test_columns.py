@@ -38,7 +38,7 @@ def shown(client: Client, address: str) -> list[str]:
 
 def choose(client: Client, page: str, *keys: str, query: str = "view=all", **fields: str) -> Any:
     """Send the form of the columns."""
-    return client.post(f"{page}columns/", {"query": query, "column": keys, **fields})
+    return client.post(f"{page}columns/?{query}", {"column": keys, **fields})
 
 
 def test_a_member_chooses_columns_and_their_order(owner: Client, host: Membership):
