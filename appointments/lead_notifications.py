@@ -27,7 +27,7 @@ def accepts_mail(lead: Lead) -> bool:
 
 
 def find_message(change: Kind, appointment: Appointment) -> LeadMessage | None:
-    """Return the message that the lead gets if told of a change of the appointment; None if there is none."""
+    """Return the message to the lead about a change of the appointment; None if there is none."""
     organization = appointment.organization
     if change not in LEAD_KIND or appointment.is_over or has_no_entry(change, appointment):
         return None
@@ -42,7 +42,7 @@ def active_message(kind: Kind, appointment: Appointment) -> LeadMessage | None:
     return message
 
 
-def tell_lead(change: Kind | None, appointment: Appointment) -> None:
+def queue_lead_email(change: Kind | None, appointment: Appointment) -> None:
     """Queue the lead's e-mail about a stored change of the appointment, if the lead gets one. Locks the lead.
 
     So the e-mail is queued before the lead unsubscribes, which cancels it, or not at all.

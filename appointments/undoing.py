@@ -32,7 +32,7 @@ def undo_appointment(file_import: Import, row: ImportUndo, actor: Actor) -> str:
         return reason
     previous = appointment.outcome
     others = restore_columns(row, appointment, GROUPS)
-    # Its lead's values are restored by themselves, and the lead isn't told, as by the import.
+    # Its lead's values are restored by themselves, and the lead isn't notified, as by the import.
     options: dict[str, Any] = {"notifies": file_import.sends_invitations, "notify_lead": False}
     save_appointment(appointment, previous, actor, lead_stays=True, **options)
     return changed_values(appointment, others)

@@ -85,7 +85,7 @@ class NoteForm(ConfirmationForm):
 
 
 def added_text(form: NoteForm, actor: Actor) -> str:
-    """Return the message about a new note, with the colleagues who are told of it."""
+    """Return the message about a new note, with the colleagues who are notified of it."""
     names = sorted(str(member) for member in form.mentions if member.user_id != actor.id)
     return f"Note added. We'll e-mail {get_text_list(names, 'and')}." if names else "Note added."
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from appointments.lead_notifications import reminder_time, tell_lead
+from appointments.lead_notifications import queue_lead_email, reminder_time
 from appointments.models import Appointment, AppointmentSource, EventType, FormerReference, Note, OutcomeChange
 from appointments.notifications import build_appointment_notifications
 from appointments.services.configuration import MAX_EVENT_TYPES
@@ -109,14 +109,14 @@ def book(*, organization: Organization, actor: Actor, **data: Unpack[BookingData
     `MAX_EVENT_TYPES`. Locks the lead, and for a new event type the organization.
     """
     # An integration has its own e-mails to leads, unless it says otherwise.
-    tells_lead = data.get("notify_lead", actor.kind == ActorKind.STAFF)
+    notifies_lead = data.get("notify_lead", actor.kind == ActorKind.STAFF)
     booking = find_or_book(
         organization,
         actor,
         AppointmentSource.MANUAL,
         data,
         invites=data.get("notify", True),
-        tells_lead=bool(tells_lead),
+        notifies_lead=bool(notifies_lead),
     )
     if data["schedule_time"] not in (booking.schedule_time, booking.booked_for):
         problem = "already maps to an appointment at a different time; use a new external_reference for a new booking"
@@ -137,7 +137,7 @@ def find_or_book(
     data: BookingData,
     *,
     invites: bool,
-    tells_lead: bool = False,
+    notifies_lead: bool = False,
 ) -> Booking:
     """Return the appointment that has the reference, or book it; `invites` notifies its participants.
 
@@ -170,12 +170,12 @@ def find_or_book(
         remembered.delete()
     lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
     lead_status, invites = None if is_over else lead_status, invites and not (is_over or remembered)
-    tells_lead = tells_lead and not remembered
-    if tells_lead:
+    notifies_lead = notifies_lead and not remembered
+    if notifies_lead:
         appointment.lead_reminder_at = reminder_time(appointment)
     insert_booking(appointment, actor, data, lead_status, lead_source, members, invites)
-    if tells_lead:
-        tell_lead(Kind.CALL_BOOKED, appointment)
+    if notifies_lead:
+        queue_lead_email(Kind.CALL_BOOKED, appointment)
     if remembered:
         cancel_remembered(organization, appointment.pk, remembered, lead_stays=is_over, notifies=False)
     return Booking(appointment.pk, appointment.schedule_time, is_new=True, is_over=is_over)

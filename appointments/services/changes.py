@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from appointments.conditions import BOOKED_ROLES
-from appointments.lead_notifications import reminder_time, tell_lead
+from appointments.lead_notifications import queue_lead_email, reminder_time
 from appointments.models import Appointment, Note, OutcomeChange
 from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
@@ -225,8 +225,8 @@ def save_appointment(
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
     is_resized = appointment.is_changed("own_duration_minutes")
-    tells_lead = notifies and (actor.kind == ActorKind.STAFF if notify_lead is None else notify_lead)
-    lead_change = prepare_for_lead(appointment, effects, tells_lead=tells_lead)
+    notifies_lead = notifies and (actor.kind == ActorKind.STAFF if notify_lead is None else notify_lead)
+    lead_change = prepare_for_lead(appointment, effects, notifies_lead=notifies_lead)
     before = store_changes(appointment, AppointmentDetailSerializer)
     if appointment.outcome and appointment.outcome != previous:
         columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
@@ -247,22 +247,22 @@ def save_appointment(
         record_event(NOTE_CREATED, note, actor=actor)
     if (before or is_resized) and effects.notification and notifies:
         notify_participants(effects.notification, appointment)
-        tell_lead(lead_change, appointment)
+        queue_lead_email(lead_change, appointment)
 
 
-def prepare_for_lead(appointment: Appointment, effects: Effects, *, tells_lead: bool) -> Kind | None:
-    """Set when the lead is reminded after these unsaved changes; return the change of which to tell the lead, if any.
+def prepare_for_lead(appointment: Appointment, effects: Effects, *, notifies_lead: bool) -> Kind | None:
+    """Set when the lead is reminded after these unsaved changes; return what the lead is to be notified of, if anything.
 
-    A move without a word to the lead moves the reminder that is to come, if there is one.
+    A move that the lead is not notified of moves a reminder that is due later, too.
     """
-    change = change_for_lead(appointment, effects) if tells_lead else None
+    change = change_for_lead(appointment, effects) if notifies_lead else None
     if change or (appointment.is_changed("schedule_time") and appointment.lead_reminder_at):
         appointment.lead_reminder_at = reminder_time(appointment)
     return change
 
 
 def change_for_lead(appointment: Appointment, effects: Effects) -> Kind | None:
-    """Return the change of which the lead can be told. Another meeting URL is a new invitation."""
+    """Return the change that the lead can be notified of. Another meeting URL is a new invitation."""
     if effects.notification != Kind.CALL_UPDATED:
         return effects.notification
     has_new_url = appointment.is_changed("meeting_url") and appointment.meeting_url

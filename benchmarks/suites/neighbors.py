@@ -81,7 +81,7 @@ def beside_busy_organization(server: WebServer, requests: Iterator[bytes], measu
 
 @contextmanager
 def busy_organization(server: WebServer, requests: Iterator[bytes]) -> Iterator[None]:
-    """Let the clients send requests until the end of the block. They may be told to wait, as by the interface."""
+    """Let the clients send requests until the end of the block. Some of them may be refused with 429."""
     run_load(server.port, requests, connections=BUSY_CLIENTS, count=BUSY_CLIENTS, expected=(b"2", b"429"))
     is_over = Event()
 

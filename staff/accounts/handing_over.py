@@ -68,7 +68,7 @@ hand_over_action = object_action(
     name="hand_over",
     icon="move_up",
     question="Who takes over? They get an e-mail about it; hosts get invitations to the calls, the others an update. "
-    "Leads aren't told: contact them if their call has another host.",
+    "Leads aren't notified: contact them if their call has another host.",
     form=HandOverForm,
     permission="manage",
     is_possible=lambda member: any(rows.exists() for rows in open_work(member).values()),

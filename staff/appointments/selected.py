@@ -22,11 +22,11 @@ def outcome_and_lead_status(appointment: Appointment) -> list[Any]:
 
 
 def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], after: list[Any]) -> None:
-    """Undo an outcome. Raises Conflict for a cancellation and its like, because people were told."""
+    """Undo an outcome. Raises Conflict for a cancellation and its like, because people were notified."""
     (former, former_status), (undone, status) = before, after
     roles = Status.objects.of(appointment.organization).filter(pk__in=[former, undone]).values_list("role", flat=True)
     if former is None or StatusRole.CANCELED in roles:
-        raise Conflict("This can't be undone, because people were told")
+        raise Conflict("This can't be undone, because people were notified")
     undo_outcome(
         organization=appointment.organization,
         actor=actor,

@@ -48,7 +48,7 @@ def undo_button(
     step: NextStep | None,
     board: str | None = None,
 ) -> SafeString | str:
-    """Return the button that undoes an outcome, or "" if there was none before, or people were told.
+    """Return the button that undoes an outcome, or "" if there was none before, or people were notified.
 
     `board` is the query of the board that follows, if it isn't in the request.
     """
