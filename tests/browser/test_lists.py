@@ -43,9 +43,9 @@ def test_a_manager_changes_several_rows_at_once(members: Members, site: Site, se
     with members.page("MANAGER") as page:
         search(page, "Leads", "@several.example")
         run_on_all(page, "Set the status of the selected leads", status="Follow-up")
-        expect(page.get_by_text("3 changed.")).to_be_visible()
+        expect(page.get_by_text("3 leads moved to Follow-up.")).to_be_visible()
         run_on_all(page, "Assign the selected leads", setter="Grace Kim")
-        expect(page.get_by_text("3 changed.")).to_be_visible()
+        expect(page.get_by_text("3 leads now belong to Grace Kim.")).to_be_visible()
         search(page, "Appointments", "@several.example")
         run_on_all(page, "Set the host of the selected appointments", host="Priya Nair", leave_out="Cyd")
         expect(page.get_by_text("2 changed.")).to_be_visible()

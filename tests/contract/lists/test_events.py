@@ -32,7 +32,7 @@ TYPES = [
 ]
 
 
-@pytest.mark.parametrize("value", ["lead.deleted", "LEAD.CREATED", "5", "lead.created,", "lead.created, ,note.created"])
+@pytest.mark.parametrize("value", ["lead.moved", "LEAD.CREATED", "5", "lead.created,", "lead.created, ,note.created"])
 def test_an_unknown_type_is_400_with_the_accepted_values(api, value):
     """docs/interface.md, G27"""
     response = api.get(PATH, {"type": value})
