@@ -251,7 +251,7 @@ def save_appointment(
 
 
 def prepare_for_lead(appointment: Appointment, effects: Effects, *, notifies_lead: bool) -> Kind | None:
-    """Set when the lead is reminded after these unsaved changes; return what the lead is to be notified of, if anything.
+    """Set when the lead is reminded after these unsaved changes; return what to notify the lead of, if anything.
 
     A move that the lead is not notified of moves a reminder that is due later, too.
     """

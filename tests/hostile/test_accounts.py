@@ -546,11 +546,9 @@ def test_somebody_who_never_proved_the_address_cannot_switch_two_factor_on(world
     started = attacker.post(TWO_FACTOR, {"start": "yes"})
     confirmed = attacker.post(TWO_FACTOR, {"password": OLD_PASSWORD, "code": "123456"})
 
-    assert ("is not verified yet" in page, "/admin/password-reset/" in page) == (True, True)
+    assert ("Verify the address" in page, 'name="start"' in page) == (True, False)
     assert started.status_code == 302
-    assert form_errors(confirmed) == [
-        "Your e-mail address is not verified yet. Ask for a new password first: its link verifies the address."
-    ]
+    assert form_errors(confirmed) == ["Confirm your e-mail address first: we'll send you a link."]
     assert not TotpDevice.objects.exists()
 
 

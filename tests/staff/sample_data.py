@@ -11,6 +11,7 @@ from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn, Im
 from leads.merging import merge_leads
 from leads.models import Lead, LeadNote, NextStep, PossibleDuplicate
 from leads.privacy.models import Erasure, LeadRetention
+from notifications.lead_messages import STANDARD_TEXTS
 from notifications.models import LeadMessage
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
@@ -42,7 +43,10 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     make_custom_field(organization, "APPOINTMENT", f"{word}_field")
     member = make_member(organization, f"{word}@members.example", role=MemberRole.CLOSER, first_name=word.capitalize())
     set_muted_kinds(member=member, kinds=[])
-    LeadMessage.objects.create(organization=organization, kind="LEAD_REMINDED", subject=f"{word} reminder", text=word)
+    # One of each kind at most, and some tests call this several times.
+    kinds = [*STANDARD_TEXTS][::-1]
+    kind, message = kinds[LeadMessage.objects.of(organization).count() % 4], {"subject": f"{word} call", "text": word}
+    LeadMessage.objects.of(organization).get_or_create(organization=organization, kind=kind, defaults=message)
     invite(organization=organization, email=f"{word}@invited.example", role=MemberRole.SETTER, invited_by=None)
     answers = [{"question": f"{word}?", "answer": "Yes", "position": 1}]
     api.submit(

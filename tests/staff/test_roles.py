@@ -10,8 +10,8 @@ from django.test import Client
 
 from appointments.models import Appointment, CallAnalysis, EventType, Note
 from leads.imports.models import Import
-from leads.models import CustomField, Lead, PossibleDuplicate, Source
-from notifications.models import Notification
+from leads.models import CustomField, Lead, LeadNote, PossibleDuplicate, Source
+from notifications.models import LeadMessage, Notification
 from optins.models import OptIn
 from organizations.models import ApiKey, Invitation, MemberRole, Membership, Organization, SecurityEvent
 from organizations.services import add_member
@@ -32,12 +32,14 @@ PERMISSIONS = {
     Appointment: (ALL_ROLES, WORKERS, BACK_OFFICE),
     Lead: (ALL_ROLES, WORKERS, BACK_OFFICE),
     CallAnalysis: (ALL_ROLES, WORKERS, BACK_OFFICE),
-    Note: (ALL_ROLES, NO_ROLES, NO_ROLES),
+    Note: (ALL_ROLES, NO_ROLES, OWNERS_AND_MANAGERS),
+    LeadNote: (ALL_ROLES, NO_ROLES, OWNERS_AND_MANAGERS),
     OptIn: (ALL_ROLES, NO_ROLES, NO_ROLES),
     Source: (ALL_ROLES, NO_ROLES, NO_ROLES),
     Event: (BACK_OFFICE, NO_ROLES, NO_ROLES),
     Notification: (BACK_OFFICE, NO_ROLES, NO_ROLES),
     Status: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
+    LeadMessage: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     EventType: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     CustomField: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     ApiKey: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),

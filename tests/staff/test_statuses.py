@@ -19,7 +19,9 @@ CHECKED_BY_THE_FORM = {
     "confidence_is_from_0_to_1",
     "default_is_active",
     "lead_default_is_on_the_lead_board",
+    "lead_message_has_at_most_5000_characters",
     "one_user_per_email",
+    "reminder_is_at_most_168_hours_before",
 }
 
 
