@@ -212,6 +212,7 @@ def test_urls_outside_the_admin_and_the_api_respond(db: None):
         "/readyz": (200, None),
         "/unsubscribe/<str:token>": (404, None),
         "/unsubscribe/invitation/<str:token>": (404, None),
+        "/unsubscribe/lead/<str:token>": (404, None),
     }
 
 
@@ -227,7 +228,7 @@ def test_every_model_is_shown_on_a_page_of_its_own_or_another_models(own_data: T
     # A button on the member's page, a limit's counts, a part of the endpoint's page, totals of lists, and their tabs.
     hidden = {"MailPreference", "ReceivingHost", "Replay", "RowCount", "SavedView"}
     # Entries of timelines, and parts of the pages of imports, duplicates and merged leads.
-    hidden |= {"LeadStatusChange", "LeadChange", "LeadNote", "OutcomeChange", "AppointmentChange", "FormerReference"}
+    hidden |= {"LeadStatusChange", "LeadChange", "OutcomeChange", "AppointmentChange", "FormerReference"}
     hidden |= {"NextStep"}
     # Rows that only the API writes and reads.
     hidden |= {"DeletedLeadNote", "DeletedNote", "RememberedCancellation", "StoredResponse"}

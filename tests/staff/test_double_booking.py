@@ -271,7 +271,7 @@ def test_calls_of_another_organization_are_not_shown(
     page = times(closer, organization, **names, lead_email="zyxwv@leads.example")
     strange = closer.post(url, {"organization": other_appointment.organization_id, **names, "field": "x"})
 
-    assert page == "Choose a host to see their free times."
+    assert page == "The lead isn&#x27;t notified. Choose a host to see their free times."
     assert strange.status_code == 404
 
 
