@@ -166,7 +166,7 @@ class NotePage(NewestSearchAdmin):
     form = NoteChangeForm
     actions_detail = ("pin", "unpin")
     pin, unpin = pin, unpin
-    note_start = column("Note", lambda note: Truncator(note.note).chars(MAX_CHARACTERS))
+    note_start = column("Note", lambda note: Truncator(note.note[: MAX_CHARACTERS + 1]).chars(MAX_CHARACTERS))
     ordering = ("-id",)  # which rises with time, and has an index
 
     def has_write_permission(self, request: HttpRequest, obj: Any = None) -> bool:
