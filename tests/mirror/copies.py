@@ -225,8 +225,11 @@ class ListCopy(FeedCopy):
                 stored = self.rows[name].get(row["id"])
                 version = {f"{column}_at": row[f"{column}_at"]}
                 if stored is None or stored[f"{column}_at"] != row[f"{column}_at"]:
+                    response = self.api.get(f"/api/external/{name}/{row['id']}")
+                    if response.status_code == 404:
+                        continue  # deleted since the list was read, of which an event follows
                     # The detail can be newer, and what only the list shows is then as old as the row.
-                    row |= self.api.get_data(f"/api/external/{name}/{row['id']}") | version
+                    row |= response.json()["data"] | version
                     self.store(name, row)
                     if stored and stored.get("previous_ids") != row.get("previous_ids"):
                         self.read_opt_ins_again(stored["previous_ids"])
