@@ -10,7 +10,7 @@ from foundation.db.timestamps import get_zone, isoformat_z, now
 from leads.models import Lead
 from leads.phones import time_zones_by_country
 from leads.services import get_lead_for_update
-from notifications.lead_messages import fill_in_message
+from notifications.lead_messages import fill_in_message, plain_name
 from notifications.models import Context, Kind, LeadMessage, Notification
 from notifications.services import insert_notifications
 
@@ -68,7 +68,7 @@ def lead_context(message: LeadMessage, appointment: Appointment) -> Context:
     event_type = appointment.event_type.name if appointment.event_type else "Call"
     meeting_url = appointment.meeting_url or ""
     values = {
-        "first_name": lead.first_name or "there",
+        "first_name": plain_name(lead.first_name) or "there",
         "organization": organization.name,
         "host": str(host or organization),
         "event_type": event_type,
@@ -92,9 +92,8 @@ def lead_context(message: LeadMessage, appointment: Appointment) -> Context:
         "updated_at": isoformat_z(appointment.updated_at),
         "sender": organization.name,
         "summary": f"{event_type} with {organization.name}",
-        "description": body,
         "meeting_url": meeting_url,
-        "attendees": [{"name": str(lead), "email": lead.email}],
+        "attendees": [{"name": plain_name(str(lead)), "email": lead.email}],
     }
 
 

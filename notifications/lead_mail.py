@@ -4,6 +4,7 @@ from email.utils import formataddr, parseaddr
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
+from django.core.mail.message import sanitize_address
 
 from notifications.mail import attach_invitation, build_email, single_line
 from notifications.models import Kind, Notification
@@ -29,10 +30,10 @@ def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternative
         values,
         {"X-Notification-Id": str(notification.pk)},
         from_email=formataddr((organization, address)),
-        reply_to=[formataddr((mailbox_name(host["name"]), host["email"]))] if host else None,
+        reply_to=[sanitize_address((mailbox_name(host["name"]), host["email"]), "utf-8")] if host else None,
     )
     if context["uid"] and notification.kind != Kind.LEAD_REMINDED:
-        attach_invitation(email, notification.kind, context)
+        attach_invitation(email, notification.kind, context | {"description": context["body"]})
     return email
 
 

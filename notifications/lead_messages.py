@@ -15,6 +15,8 @@ from organizations.models import Organization
 
 PLACEHOLDERS = ("first_name", "organization", "host", "event_type", "when", "meeting_link")
 PLACEHOLDER = re.compile(r"\{([^{}\n]*)\}")
+MAX_SUBJECT, MAX_TEXT, MAX_NAME = 300, 10_000, 60  # characters that are sent
+LINK = re.compile(r"[/@]|www\.|\w\.\w{2}", re.IGNORECASE)
 
 STANDARD_TEXTS = {
     Kind.LEAD_INVITED: (
@@ -53,13 +55,19 @@ def fill_in(text: str, values: Mapping[str, str]) -> str:
         if all(values.get(name) for name in names):
             filled = PLACEHOLDER.sub(lambda match: values[match[1]], line)
             lines.append(CONTROL_CHARACTERS.sub(" ", filled).rstrip())
-    return "\n".join(lines).strip()
+    return "\n".join(lines).strip()[:MAX_TEXT]
+
+
+def plain_name(name: str) -> str:
+    """Return a name that a stranger has typed, cut; empty if a mail program could make a link of it."""
+    name = single_line(name, most=MAX_NAME)
+    return "" if LINK.search(name) else name
 
 
 def fill_in_message(message: LeadMessage, values: Mapping[str, str]) -> tuple[str, str]:
     """Return the subject, on one line, and the text."""
     subject = " ".join(fill_in(message.subject, values).splitlines())
-    return subject or message.get_kind_display(), fill_in(message.text, values)
+    return subject[:MAX_SUBJECT] or message.get_kind_display(), fill_in(message.text, values)
 
 
 def sample_values(organization: Organization, *, host: str, when: str) -> dict[str, str]:

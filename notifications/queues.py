@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import orjson
@@ -17,6 +18,7 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from foundation.db.timestamps import now
 from foundation.metrics.definitions import LIMITS_EXCEEDED
 from foundation.outbox import ClaimedJob, Group, Queue, Result, Session, State
 from notifications import mail, slack
@@ -103,16 +105,21 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
     limit = DailyLimit()
 
     def complete_jobs(self, jobs: list[Notification]) -> list[Notification]:
-        """Refuse the e-mails to leads beyond the day's limit; staff see them as dead, and return the others."""
+        """End the e-mails to leads whose call has begun, and those beyond the day's limit, which staff see as dead.
+
+        Returns the others.
+        """
         to_leads = [job for job in jobs if job.kind in LEAD_KINDS]
         if not to_leads:
             return jobs
-        refused = to_leads[take_for_leads(to_leads[0].organization_id, len(to_leads)) :]
+        late = [job for job in to_leads if is_late(job)]
+        end(late, state=State.CANCELED)
+        to_leads = [job for job in to_leads if job not in late]
+        refused = to_leads[take_for_leads(jobs[0].organization_id, len(to_leads)) :]
         if refused:
             LIMITS_EXCEEDED.labels("lead_emails").inc()
-            dead = {"state": State.DEAD, "next_attempt_at": None, "finished_at": Now(), "last_error": "lead_limit"}
-            Notification.unscoped.filter(pk__in=[job.pk for job in refused]).update(**dead)
-        return [job for job in jobs if job not in refused]
+            end(refused, state=State.DEAD, last_error="lead_limit")
+        return [job for job in jobs if job not in late and job not in refused]
 
     def render(self, notification: Notification) -> EmailMultiAlternatives | Result:
         recipient = notification.recipient
@@ -123,6 +130,16 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
         if notification.kind in LEAD_KINDS:  # a test, which a member sends to themselves
             return render_to_lead(notification, recipient.user.email)
         return mail.render(notification, recipient.user)
+
+
+def is_late(notification: Notification) -> bool:
+    """Return whether the call that a lead would be written to about has begun."""
+    return notification.recipient_id is None and datetime.fromisoformat(notification.context["schedule_time"]) <= now()
+
+
+def end(notifications: list[Notification], **values: str) -> None:
+    rows = Notification.unscoped.filter(pk__in=[notification.pk for notification in notifications])
+    rows.update(next_attempt_at=None, finished_at=Now(), **values)
 
 
 class SlackQueue(NotificationQueue["EndpointClient"]):

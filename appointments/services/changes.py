@@ -19,6 +19,7 @@ from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from leads.services import check_not_erased, get_lead_for_update
 from notifications.models import Kind
+from notifications.services import cancel_lead_mails
 from organizations.actors import Actor, ActorKind, actor_columns
 from organizations.models import Membership, Organization
 from statuses.models import RESULT_ROLES, Board, Status, StatusRole
@@ -219,7 +220,7 @@ def save_appointment(
 
     `previous` is the outcome before the changes; a new `note` moves `updated_at` and is an event of its own; `details`
     are of the event. `notifies` the participants if the changes call for it, and the lead, too, if `notify_lead`: by
-    default for changes by staff. Locks the lead if time, outcome or meeting URL have changed; it gets the status
+    default for changes by staff. Another time or outcome cancels what waits to be sent to the lead. Locks the lead if time, outcome or meeting URL have changed; it gets the status
     `lead_status_id`, or that of the effects, or its status stays if `lead_stays`.
     """
     effects = effects or effects_of(appointment, previous)
@@ -231,6 +232,8 @@ def save_appointment(
     if appointment.outcome and appointment.outcome != previous:
         columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
         OutcomeChange.objects.create(from_status=previous, to_status=appointment.outcome, **columns)
+    if is_moved:
+        cancel_lead_mails(organization=appointment.organization, subject_ids=[appointment.pk])
     if is_moved or lead_status_id or (before and effects.topic is CANCELED):
         lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
         role, appointment.lead = None if lead_stays or lead_status_id else effects.lead_role, lead

@@ -85,7 +85,7 @@ def send_test_message(*, organization: Organization, member: Membership, message
     )
     values = sample_values(organization, host=str(member), when=describe_time(at, member.user.time_zone))
     subject, body = fill_in_message(message, values)
-    own = {"lead_id": "", "subject": subject, "body": body, "description": body}
+    own = {"lead_id": "", "subject": subject, "body": body}
     context = lead_context(message, sample) | own
     columns = {"organization": organization, "kind": message.kind, "recipient": member, "context": context}
     insert_notifications([Notification(**columns)])

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from notifications.models import MEMBER_CHOICES, MailPreference, Notification
@@ -55,6 +56,9 @@ class NotificationAdmin(NewestSearchAdmin):
         "formatted_context",
     )
     readonly_fields = ("channel", "formatted_context")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Notification]:
+        return super().get_queryset(request).defer("context")
 
 
 class EmailNotificationsForm(ConfirmationForm):

@@ -20,7 +20,7 @@ from leads.privacy.erasing import request_erasure
 from notifications import daily_limit
 from notifications.lead_messages import STANDARD_TEXTS
 from notifications.models import LEAD_KINDS, Kind, LeadMessage, Notification
-from organizations.models import MemberRole, Membership, Organization
+from organizations.models import MemberRole, Membership, Organization, User
 from tests.client import ApiClient, booking_payload
 from tests.factories import make_member, owner_actor, owner_of, snapshot_of
 from tests.jobs import send_notifications
@@ -80,14 +80,15 @@ def test_a_booking_by_staff_its_move_and_its_cancellation_reach_the_lead_and_the
     page = owner.post(url, form_data(owner, url, host=host.pk, meeting_url="https://meet.example/1", **fields))
     appointment = Appointment.objects.of(organization).get()
     assert "Elif gets an invitation by e-mail." in shown_messages(page)
+    emails = sent_to_leads(organization, mailoutbox)
     reschedule_url = admin_url(Appointment, "reschedule", appointment.pk)
     assert "Elif gets the new time by e-mail." in owner.get(reschedule_url).context["question"]
     owner.post(reschedule_url, form_data(owner, reschedule_url, schedule_time_0="2027-01-06", schedule_time_1="15:30"))
+    emails += sent_to_leads(organization, mailoutbox)
     cancel_url = admin_url(Appointment, "cancel", appointment.pk)
     assert "Elif gets a cancellation by e-mail." in owner.get(cancel_url).context["question"]
     owner.post(cancel_url, form_data(owner, cancel_url))
-
-    emails = sent_to_leads(organization, mailoutbox)
+    emails += sent_to_leads(organization, mailoutbox)
 
     assert [email.to for email in emails] == [["elif@example.com"]] * 3
     invitation, move, cancellation = [parse_invitation(email) for email in emails]
@@ -286,27 +287,59 @@ def test_an_organization_has_a_limit_of_emails_to_leads_a_day(
     assert Notification.objects.of(organization).filter(recipient=host, state=State.DONE).count() == 4
 
 
-HOSTILE = 'Ada\r\nBcc: victim@example.com {host} =?utf-8?q?x?= <b>"x"</b>\u202e'
+HOSTILE = 'Ada\r\nBcc: victim {host} =?utf-8?q?x?= <b>"x"<i>\u202e'
 
 
 def test_names_of_strangers_change_neither_headers_nor_markup_nor_the_text(
-    api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, messages: None, mailoutbox: list[Any]
 ):
+    User.objects.filter(pk=host.user_id).update(email="hana@bücher.example", first_name='H "=?x', last_name="")
     organization.name = 'Acme, "Inc" <evil@example.com>\nX: y'
     organization.save(update_fields=["name"])
-    appointment = booked(api)
-    Lead.objects.of(organization).update(first_name=HOSTILE)
-    appointment.lead.refresh_from_db()
-    reschedule(organization=organization, actor=owner_actor(organization), appointment=appointment, to=MOVED)
-
+    appointment = booked(api, host_email="hana@bücher.example")
+    actor, leads = owner_actor(organization), Lead.objects.of(organization)
+    leads.update(first_name=HOSTILE)
+    reschedule(organization=organization, actor=actor, appointment=appointment, to=MOVED)
     (email,) = sent_to_leads(organization, mailoutbox)
+    leads.update(first_name="You won: www.evil.example", last_name="https://evil.example/")
+    cancel_appointment(organization=organization, actor=actor, appointment=appointment)
+    (with_links,) = sent_to_leads(organization, mailoutbox)
 
     message = BytesParser(policy=modern).parsebytes(email.message().as_bytes())
     (sender,) = message["From"].addresses
     assert (sender.addr_spec, sender.display_name) == ("pipeline@localhost", 'Acme, "Inc" <evil@example.com> X: y')
     assert (message["Bcc"], message["X"], message["To"]) == (None, None, "ada@example.com")
-    assert email.body.startswith('Hi Ada Bcc: victim@example.com {host} =?utf-8?q?x?= <b>"x"</b>,\n')
+    (reply_to,) = message["Reply-To"].addresses
+    assert (reply_to.addr_spec, reply_to.display_name) == ("hana@xn--bcher-kva.example", 'H "= ?x')
+    assert email.body.startswith('Hi Ada Bcc: victim {host} =?utf-8?q?x?= <b>"x"<i>,\n')
     assert "<b>" not in email.alternatives[0].content
+    # Not a name that mail programs make a link of.
+    assert with_links.body.startswith("Hi there,\n")
+    assert "evil.example" not in str(with_links.alternatives) + with_links.attachments[0][1] + with_links.body
+
+
+@pytest.mark.parametrize("change", ["canceled", "moved", "begun"])
+def test_an_email_that_waits_is_not_sent_once_the_call_is_another(
+    change: str, api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any]
+):
+    booked(api, notify_lead=True)
+    if change == "canceled":
+        api.cancel()
+    if change == "moved":
+        api.reschedule(schedule_time="2027-01-06T15:30:00Z")
+    with time_machine.travel("2027-01-05T18:00:00Z" if change == "begun" else "2027-01-02T11:00:00Z"):
+        emails = sent_to_leads(organization, mailoutbox)
+
+    assert emails == []
+    assert mails_to_leads(organization) == [("LEAD_INVITED", "CANCELED")]
+
+
+def test_values_make_no_message_larger_than_it_may_be(api: ApiClient, organization: Organization, messages: None):
+    LeadMessage.objects.of(organization).update(subject="{meeting_link}" * 14, text="{meeting_link}" * 350)
+    booked(api, notify_lead=True, meeting_url=f"https://meet.example/{'a' * 1900}")
+
+    context = Notification.objects.of(organization).get(kind=Kind.LEAD_INVITED).context
+    assert (len(context["subject"]), len(context["body"])) == (300, 10_000)
 
 
 def test_the_text_is_edited_with_a_preview_and_a_test_to_oneself(
