@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import conditional_page, require_safe
 from icalendar import Calendar, Event
 
-from appointments.models import Appointment
+from appointments.models import LONG_COLUMNS, Appointment
 from foundation.api.rate_limits import Usage, count_slow_seconds, hit
 from foundation.db.timestamps import now
 from foundation.metrics.definitions import LIMITS_EXCEEDED
@@ -72,6 +72,7 @@ def build_calendar(member: Membership) -> bytes:
         .filter(host=member, schedule_time__gt=at - PAST, schedule_time__lt=at + FUTURE)
         .exclude(outcome__role=StatusRole.CANCELED)
         .select_related("lead", "event_type")
+        .defer(*LONG_COLUMNS)
         .order_by("schedule_time", "id")
     )
     calendar = Calendar()

@@ -15,7 +15,7 @@ from django.utils.functional import cached_property
 
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from leads.models import EditableNote, Lead, NamedModel, Source
-from optins.models import Traffic
+from optins.models import UTM_FIELDS, Traffic
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
@@ -106,6 +106,10 @@ class AppointmentQuerySet(TenantQuerySet):
         # A union, because with OR PostgreSQL would read all appointments of the organization.
         found = self.filter(external_reference=reference).values("pk").union(former.values("pk"))
         return self.filter(pk__in=found)
+
+
+# Pages of many rows don't read these: one lead's custom values are up to 64 kB, repeated in each of its appointments.
+LONG_COLUMNS = ("custom_values", "lead__custom_values", *UTM_FIELDS)
 
 
 class Appointment(VersionedModel, Traffic):

@@ -220,8 +220,9 @@ def save_appointment(
 
     `previous` is the outcome before the changes; a new `note` moves `updated_at` and is an event of its own; `details`
     are of the event. `notifies` the participants if the changes call for it, and the lead, too, if `notify_lead`: by
-    default for changes by staff. Another time or outcome cancels what waits to be sent to the lead. Locks the lead if time, outcome or meeting URL have changed; it gets the status
-    `lead_status_id`, or that of the effects, or its status stays if `lead_stays`.
+    default for changes by staff. Another time or outcome cancels what waits to be sent to the lead. Locks the lead if
+    time, outcome or meeting URL have changed; it gets the status `lead_status_id`, or that of the effects, or its
+    status stays if `lead_stays`.
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")

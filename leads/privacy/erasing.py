@@ -34,8 +34,9 @@ from organizations.versions import VersionedModel
 from webhooks.events import record_event
 from webhooks.models import Event
 
-# Up to this many of each kind, a request erases the lead itself, in less than a second; a statement may take five.
-SMALL = 500
+# Up to this many of each kind, a request erases the lead itself, in less than a second even if each is as large as it
+# can be: meanwhile no organization sees its newest events.
+SMALL = 100
 # More imported rows than these may take longer: one has up to 100,000 characters.
 SMALL_IMPORTED = 50
 PAUSE = timedelta(minutes=1)  # after an error

@@ -1,8 +1,11 @@
 """The present and former names and addresses of a lead, for comparing stored texts."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from django.db.models.fields.json import KT
 
 from leads.models import Lead, LeadMerge
 
@@ -36,9 +39,12 @@ def states_of(lead: Lead) -> Iterator[Mapping[str, Any]]:
     people += [dict(merged) if merged else {"email": email} for email, merged in merges]
     yield from people
     yield from ({"email": email} for email, _ in merges)
-    for fields in lead.changes.values_list("fields", flat=True)[:MAX_CHANGES]:
-        old = {name: fields[name][0] for name in FIELDS if name in fields}
-        new = {name: fields[name][1] for name in old}
+    # Without custom values, which can be long.
+    changes = lead.changes.filter(fields__has_any_keys=FIELDS).values_list(*(KT(f"fields__{name}") for name in FIELDS))
+    for change in changes[:MAX_CHANGES]:
+        values = {name: json.loads(pair) for name, pair in zip(FIELDS, change, strict=True) if pair}
+        old = {name: pair[0] for name, pair in values.items()}
+        new = {name: pair[1] for name, pair in values.items()}
         person = next((values for values in people if all(values.get(name) == new[name] for name in new)), None)
         if person is None:
             person = {}

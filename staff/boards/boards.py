@@ -39,6 +39,7 @@ class BoardLayout(Layout):
     status_field: ClassVar[str]
     history: ClassVar[str]  # the relation with the changes of the status
     card_related: ClassVar[tuple[str, ...]] = ()  # relations that cards show and the list doesn't
+    not_on_cards: ClassVar[tuple[str, ...]] = ("custom_values",)  # long columns
 
     def card_lines(self, row: AnyRow) -> list[str]:
         raise NotImplementedError
@@ -140,6 +141,7 @@ class BoardLayout(Layout):
         )
         since = history.order_by("-created_at").values("created_at")[:1]
         rows = page.get_queryset(request).select_related(self.status_field, *self.card_related)
+        rows = rows.defer(*self.not_on_cards)
         by_id = {row.pk: row for row in rows.filter(pk__in=ids).annotate(status_since=since)}
         own = page.writable_rows(request, page.model._default_manager.filter(pk__in=ids))
         movable = set(own.values_list("pk", flat=True)) if page.has_write_permission(request) else set()

@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from appointments.models import Appointment
+from appointments.models import LONG_COLUMNS, Appointment
 from appointments.services import edit_appointment, preview
 from appointments.services.changes import replace_outcome
 from leads.models import Lead
@@ -36,6 +36,7 @@ class LeadBoard(BoardLayout):
 class AppointmentBoard(BoardLayout):
     board, status_field, history = Board.APPOINTMENT, "outcome", "outcome_changes"
     card_related = ("last_source",)
+    not_on_cards = LONG_COLUMNS
 
     def card_title(self, row: Appointment) -> str:
         return str(row.lead)

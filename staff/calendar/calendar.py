@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from appointments.conditions import ENDS_AT, LONGEST
 from appointments.free_times import free_spans, next_quarter
-from appointments.models import Appointment
+from appointments.models import LONG_COLUMNS, Appointment
 from foundation.db.timestamps import isoformat_z, now
 from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership, Organization
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
@@ -186,7 +186,7 @@ def first_of_each_day(rows: QuerySet[Appointment], limit: int, page: CalendarPag
         of_day=Window(Count("pk"), partition_by=day),
         place=Window(RowNumber(), partition_by=day, order_by=["schedule_time", "id"]),
     )
-    return list(numbered.filter(place__lte=limit))
+    return list(numbered.filter(place__lte=limit).defer(*LONG_COLUMNS))
 
 
 def page_ids(

@@ -5,9 +5,12 @@ from urllib.parse import urlsplit
 
 import pytest
 import time_machine
+from django.db import connection
 from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
 from icalendar import Calendar
 
+from appointments.models import Appointment
 from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, SecurityEvent
@@ -74,6 +77,21 @@ def test_calendars_are_told_that_nothing_has_changed(week: Week):
 
     assert (second.status_code, second.content) == (304, b"")
     assert first.headers["Cache-Control"] == "private, max-age=300"
+
+
+def test_no_page_of_many_calls_reads_the_custom_values_of_each(week: Week):
+    client, appointments = logged_in_client(week.hana), admin_url(Appointment, "changelist")
+    urls = [
+        new_address(week.hana),
+        f"{appointments}?view=all&layout=calendar&days=7",
+        f"{appointments}?view=all&layout=board",
+    ]
+
+    with CaptureQueriesContext(connection) as captured:
+        statuses = [client.get(url).status_code for url in urls]
+
+    assert statuses == [200, 200, 200]
+    assert [query["sql"] for query in captured if 'custom_values"' in query["sql"]] == []
 
 
 def test_a_new_address_replaces_the_former_and_a_revoked_one_is_unknown(week: Week):

@@ -18,7 +18,7 @@ from leads.imports.terms import terms_of
 from leads.imports.worker import run_turn
 from leads.merging import merge_leads, undo_merge
 from leads.models import Lead, LeadChange, LeadMerge, LeadNote
-from leads.privacy import erasing, imported_rows
+from leads.privacy import erasing, imported_rows, traces
 from leads.privacy.erasing import SMALL, SMALL_IMPORTED, request_erasure
 from leads.privacy.imported_rows import BATCH, Mentions
 from leads.privacy.models import Erasure
@@ -195,7 +195,7 @@ def test_a_worker_that_is_killed_is_followed_by_another_without_a_message(
 
         return execute
 
-    add_notes(lead, 3 * SMALL)
+    add_notes(lead, 3 * traces.BATCH)
     others = snapshot_of(other_organization)
     request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
     for statements in (1, 1):
@@ -208,7 +208,7 @@ def test_a_worker_that_is_killed_is_followed_by_another_without_a_message(
     run_task()
     run_task()
 
-    assert 0 < left < 3 * SMALL
+    assert 0 < left < 3 * traces.BATCH
     assert LeadNote.objects.of(organization).count() == 0
     assert Lead.objects.of(organization).get().email == f"erased-{lead.pk}@erased.invalid"
     assert Erasure.objects.of(organization).get().finished_at
@@ -339,7 +339,7 @@ def test_erasures_of_one_organization_take_turns_with_those_of_others(
         for name in names:
             lead_id = make_api(owner).submit(email=f"{name}@example.com").json()["data"]["lead_id"]
             leads.append(Lead.objects.of(owner).get(pk=lead_id))
-            add_notes(leads[-1], 2 * SMALL)
+            add_notes(leads[-1], 2 * traces.BATCH)
             request_erasure(organization=owner, actor=SYSTEM, lead_id=leads[-1].pk)
     emails = {lead.pk: lead.email for lead in leads}
     order: list[str] = []
