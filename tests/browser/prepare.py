@@ -1,6 +1,7 @@
 """Loads the site's data; runs in a process of its own."""
 
 import json
+import os
 import sys
 
 from django.apps import apps
@@ -11,6 +12,7 @@ from django.utils import timezone
 
 from accounts.onboarding import create_organization
 from dev.demo.loading import connect_inbox, load
+from dev.local import ephemeral
 from organizations.isolation import TenantModel, bypass_rls
 from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import add_member
@@ -23,7 +25,9 @@ COMMAND = ["manage.py", "shell", "--no-imports", "-c", "from tests.browser impor
 
 def main() -> None:
     """Create everything; print the e-mail of a member with each role, and the id of a row of each model, as JSON."""
-    call_command("migrate", verbosity=0)
+    call_command("collectstatic", "--noinput", verbosity=0)
+    if ephemeral.TEMPLATE not in os.environ:  # the database is no copy of a migrated one
+        call_command("migrate", verbosity=0)
     with bypass_rls():
         demo = load()
         connect_inbox(demo)

@@ -60,12 +60,11 @@ class Site(Stack):
 
 @contextmanager
 def running_site(folder: Path) -> Iterator[Site]:
-    """Create the database and its data, collect the static files, and start the service."""
+    """Create the database, its data and the static files, and start the service."""
     template = os.environ.get(ephemeral.TEMPLATE)
     with empty_database("browser", template=template) as url, Site(folder, database_url=url) as site:
         site.settings |= {"BASE_URL": site.url(""), "STATIC_ROOT": str(folder / "static")}
         site.overrides |= {"ADMIN_REQUESTS_PER_MINUTE": 100_000, "LOCAL_RUN": True, "ROOT_URLCONF": "dev.urls"}
-        site.run("manage.py", "collectstatic", "--noinput", "--verbosity", "0")
         facts = json.loads(site.run(*COMMAND))
         site.members, site.sessions, site.rows, site.key = (facts[name] for name in FACTS)
         site.start("web", "worker")
