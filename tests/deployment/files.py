@@ -42,13 +42,16 @@ def dockerfile() -> list[Step]:
 
 
 def copy_build_context(target: Path) -> None:
-    """Copy what `COPY . .` copies: the checkout without the files that .dockerignore names."""
-    patterns = [pattern.removeprefix("**/") for pattern in (ROOT / ".dockerignore").read_text().split()]
+    """Copy what `COPY . .` copies: the checkout without the files that .dockerignore names.
+
+    Apart from it the compiled modules are copied, which each process would otherwise compile again.
+    """
+    patterns = (ROOT / ".dockerignore").read_text().split()
 
     def ignored(directory: str, names: list[str]) -> set[str]:
-        everywhere = [name for name in names if name == "__pycache__"]
+        unfinished = [name for name in names if ".pyc." in name]  # another process is writing it
         top = [name for name in names if any(fnmatch(name, pattern) for pattern in patterns)]
-        return {*everywhere, *(top if Path(directory) == ROOT else [])}
+        return {*unfinished, *(top if Path(directory) == ROOT else [])}
 
     shutil.copytree(ROOT, target, ignore=ignored, symlinks=True)
 
