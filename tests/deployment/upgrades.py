@@ -19,7 +19,8 @@ from tests.deployment import proxies
 from tests.deployment.server import SECONDS, VERSIONS, Server
 from tests.faults.stack import reserved_port, wait_for
 
-CLIENTS, PAUSE_SECONDS = 3, 0.03
+# Together about twenty bookings a second: some are under way at each restart, and the processor starts services.
+CLIENTS, PAUSE_SECONDS = 3, 0.15
 PORTS = {"pipeline-web": "8000", "pipeline-web2": "8001"}
 # As on a server, but shorter.
 SETTINGS = {"DRAIN_SECONDS": "1", "RATE_LIMIT_PER_MINUTE": "1000000"}
