@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.message import sanitize_address
 
+from notifications.lead_messages import MAX_NAME
 from notifications.mail import attach_invitation, build_email, single_line
 from notifications.models import Kind, Notification
 from notifications.services import lead_unsubscribe_url
@@ -39,4 +40,4 @@ def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternative
 
 def mailbox_name(text: str) -> str:
     # Mail programs decode an encoded word (RFC 2047) in a name that was typed as one.
-    return single_line(text).replace("=?", "= ?")
+    return single_line(text, most=MAX_NAME).replace("=?", "= ?")
