@@ -24,21 +24,23 @@ endif
 
 CLIENT := clients/python/pipeline_client/generated
 
-.PHONY: run test rows soak lint bench explain client pins release-check release clean
+.PHONY: run packages test rows soak lint bench explain client pins release-check release clean
 
 run: .venv/app.stamp $(SERVERS)
 	@$(VENV) -m dev.local run
 
-test: .venv/app.stamp $(SERVERS) .venv/dev.stamp $(CLIENT)/__init__.py
+packages: .venv/app.stamp $(SERVERS) .venv/dev.stamp $(CLIENT)/__init__.py
+
+test: packages
 	@$(VENV) -m dev.local test $(ARGS)
 
-rows: .venv/app.stamp $(SERVERS) .venv/dev.stamp $(CLIENT)/__init__.py
+rows: packages
 	@IMPORT_ROWS=50000 $(VENV) -m dev.local test tests/imports/test_many_rows.py -n 0 --durations=3
 
 soak: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m dev.local with-servers $(VENV) -m tests.soak $(or $(SECONDS),600) $(RATE)
 
-lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp $(CLIENT)/__init__.py
+lint: packages
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
 	@$(VENV) -m dev.local with-servers sh -ec \

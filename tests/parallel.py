@@ -1,8 +1,9 @@
 """Running tests in several processes (pytest-xdist): how many, with which servers, and in which order.
 
-`make test` starts two processes more than there are cores, because many tests wait. Each process has its own PostgreSQL
-and Redis. The tests of one file stay in one process and in their order, except those of `SPLIT`. Named files and what
-`-k` selects run in a single process, where a debugger works; `-n 0` runs everything in one process, `-n 3` in three.
+`make test` starts three processes more than there are cores, because many tests wait. Each process has its own
+PostgreSQL and Redis. The tests of one file stay in one process and in their order, except those of `SPLIT`. Named files
+and what `-k` selects run in a single process, where a debugger works; `-n 0` runs everything in one process, `-n 3` in
+three.
 """
 
 import fcntl
@@ -105,7 +106,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None  # xdist reads it
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores + 2, MAX_PROCESSES)
+    return min(cores + 3, MAX_PROCESSES)
 
 
 # --- servers of each process ------------------------------------------------------------------------------------------
