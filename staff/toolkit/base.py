@@ -312,6 +312,6 @@ class ReadOnlyInline(TabularInline):
 
     has_change_permission = has_delete_permission = has_add_permission
 
-    @admin.display(description="")
+    @admin.display(description="Page")
     def link(self, row: Model) -> SafeString:
         return format_html('<a class="text-link" href="{}">Open</a>', row_url(row))

@@ -1,6 +1,5 @@
 """The browser: one signed-in context for each member, and what a page must never do."""
 
-import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,20 @@ from tests.browser.site import Site
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-REMOVE_ROWS = "document.querySelectorAll('tbody:nth-of-type(n+5), tr:nth-child(n+5)').forEach(row => row.remove())"
+RUN_AXE = """async ([where, both]) => {
+  document.querySelectorAll('tbody:nth-of-type(n+5), tr:nth-child(n+5)').forEach(row => row.remove());
+  const options = {resultTypes: ['violations'], preload: false, iframes: false};
+  const run = async more => (await axe.run(where ?? document, {...options, ...more})).violations;
+  const found = [['', await run({})]];
+  if (both) {
+    const {classList} = document.documentElement;
+    classList.add('dark');
+    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+    found.push(['dark: ', await run({runOnly: ['color-contrast']})]);
+    classList.remove('dark');
+  }
+  return found;
+}"""
 MENU = "#nav-sidebar"
 # Adds up by how much the elements of a page move by themselves (web.dev/cls).
 OBSERVE_SHIFTS = """
@@ -115,21 +127,20 @@ def layout_shift(page: Page) -> float:
     return float(page.evaluate("layoutShift"))
 
 
-def violations(page: Page, *, rules: Sequence[str] = (), leave_out: Sequence[str] = ()) -> list[str]:
-    """Return what axe finds on the page and calls serious or critical; with `rules`, by these alone.
+def violations(page: Page, *, leave_out: Sequence[str] = (), both_themes: bool = False) -> list[str]:
+    """Return what axe finds on the page, of any impact; with `both_themes` also the colors of the dark one.
 
     Removes all but the first rows of tables, which look alike. `leave_out` are selectors of what isn't looked at.
     """
     page.evaluate(IDLE)
-    page.evaluate(REMOVE_ROWS)
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
-    options = {"resultTypes": ["violations"], "preload": False} | ({"runOnly": list(rules)} if rules else {})
-    where = json.dumps({"exclude": [[selector] for selector in leave_out]}) if leave_out else "document"
-    found = page.evaluate(f"axe.run({where}, {json.dumps(options)}).then(result => result.violations)")
+    where = {"exclude": [[selector] for selector in leave_out]} if leave_out else None
+    found = page.evaluate(RUN_AXE, [where, both_themes])
     return [
-        f"{rule['id']}: {node['target'][0]} {node['html'][:200]} {node['failureSummary'].splitlines()[1].strip()}"
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
+        f"{theme}{rule['id']}: {node['target'][0]} {node['html'][:200]} {reason.strip()}"
+        for theme, rules in found
+        for rule in rules
         for node in rule["nodes"]
+        for reason in node["failureSummary"].splitlines()[1:2]
     ]

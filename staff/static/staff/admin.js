@@ -162,6 +162,10 @@ document.addEventListener("DOMContentLoaded", () => {
   nameIcons();
   const main = document.getElementById("main");
   if (main && !document.querySelector("main")) main.role = "main";
+  const names = { "nav-sidebar-inner": "Menu", "tabs-items": "Pages" };
+  for (const [id, name] of Object.entries(names)) document.getElementById(id)?.setAttribute("aria-label", name);
+  // Before SimpleBar, which gives all that scrolls the same name.
+  document.getElementById("nav-sidebar-apps")?.setAttribute("data-simplebar-aria-label", "Entries of the menu");
   for (const cell of document.querySelectorAll("#result_list [data-label]")) {
     cell.dataset.label = cell.dataset.label.charAt(0).toUpperCase() + cell.dataset.label.slice(1);
   }
