@@ -14,10 +14,9 @@ from pathlib import Path
 import django
 from playwright.sync_api import Page
 
-from tests.faults.stack import ROOT
 from tests.programs import find_program
 
-FOLDER = ROOT / "docs/images"
+FOLDER = Path(__file__).resolve().parents[2] / "docs/images"
 SIZE = {"width": 1400, "height": 900}
 # Each picture: the member, and the address, in which <model label> stands for the id of a row.
 PICTURES = {
@@ -25,14 +24,20 @@ PICTURES = {
     "search": ("OWNER", "/admin/search/?q=da"),
     "appointments": ("OWNER", "/admin/appointments/appointment/?view=upcoming"),
     "calendar": ("OWNER", "/admin/appointments/appointment/?layout=calendar"),
-    "lead": ("OWNER", "/admin/leads/lead/<leads.lead>/change/"),
-    "appointment": ("OWNER", "/admin/appointments/appointment/<appointments.appointment>/change/"),
+    "filters": ("OWNER", "/admin/leads/lead/?view=all&setter__id__exact=none&phone=any"),
+    "notes": ("OWNER", "/admin/appointments/note/"),
+    "message": ("OWNER", "/admin/notifications/leadmessage/<notifications.leadmessage>/change/"),
+    "opt-ins": ("SETTER", "/admin/optins/optin/?view=all"),
+    "lead": ("OWNER", "/admin/leads/lead/?view=all&q=kwame"),
+    "appointment": ("OWNER", "/admin/appointments/appointment/?view=all&q=kwame"),
     "board": ("OWNER", "/admin/leads/lead/?layout=board&view=all"),
     "duplicates": ("MANAGER", "/admin/leads/possibleduplicate/"),
     "merge": ("MANAGER", "/admin/leads/possibleduplicate/<leads.possibleduplicate>/change/"),
     "reports": ("OWNER", "/admin/reports/"),
     "import": ("SALES_OPS", "/admin/leads/import/add/"),
+    "undo": ("SALES_OPS", "/admin/leads/import/add/"),
 }
+FILE = "E-mail,First name,Last name\nines.fair@fair.example,Ines,Fair\notto.fair@fair.example,Otto,Fair\n"
 # The picture's pixels as indexes of its most frequent colors; the others become the nearest of these.
 PALETTE = """async png => {
   const image = await createImageBitmap(await (await fetch('data:image/png;base64,' + png)).blob());
@@ -76,6 +81,18 @@ def small_png(page: Page, picture: bytes, *, colors: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
+def import_leads(page: Page) -> None:
+    """Import a file, and open the page that asks whether to undo that."""
+    page.get_by_label("Kind").select_option(label="Leads")
+    file = {"name": "spring fair.csv", "mimeType": "text/csv", "buffer": FILE.encode()}
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_role("button", name="Check the rows").click()
+    page.get_by_role("button", name="Import 2 rows").click()
+    page.get_by_role("link", name="Undo this import").click()
+    page.get_by_role("button", name="Undo the import").wait_for()
+
+
 def main(names: list[str]) -> None:
     """Start the site, and store the pictures."""
     # Needs Django, which is set up only now.
@@ -94,6 +111,11 @@ def main(names: list[str]) -> None:
                 path = path.replace(f"<{label}>", id)
             with members.page(role, size=SIZE) as page:
                 page.goto(path)
+                if name == "undo":
+                    import_leads(page)
+                if name in ("lead", "appointment"):
+                    page.locator(".list-link").first.click()
+                    page.wait_for_url("**/change/**")
                 page.evaluate("new Promise(done => requestIdleCallback(done))")
                 (FOLDER / f"{name}.png").write_bytes(small_png(blank, page.screenshot(), colors=64))
 
