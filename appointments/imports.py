@@ -71,8 +71,8 @@ class AppointmentImporter(Importer):
             Column("setter", "Setter", self.find_member, ("setter e-mail", "setter email"), targets=members),
             Column("triager", "Triager", self.find_member, ("triager e-mail", "triager email"), targets=members),
             Column("outcome", "Outcome", self.find_status, OUTCOME, targets=self.status_targets),
-            Column("meeting_url", "Meeting URL", parse_url, ("meeting link", "join url", "location", "zoom link")),
-            Column("recording_url", "Recording URL", parse_url, ("recording", "recording link")),
+            Column("meeting_url", "Meeting link", parse_url, ("meeting url", "join url", "location", "zoom link")),
+            Column("recording_url", "Recording link", parse_url, ("recording", "recording url")),
             Column("note", "Note", parse_text, ("notes", "latest note", "comment", "comments")),
             *self.custom_columns(),
         ]
@@ -161,7 +161,7 @@ class AppointmentImporter(Importer):
         # The outcome may be off the board by now.
         current = next((status for status in self.statuses if status.pk == stored.outcome_id), None) or stored.outcome
         self.compare_status(plan, "Outcome", current, "outcome")
-        for name, label in {"meeting_url": "Meeting URL", "recording_url": "Recording URL"}.items():
+        for name, label in {"meeting_url": "Meeting link", "recording_url": "Recording link"}.items():
             if name in values:
                 plan.change(label, getattr(stored, name), values[name], **{name: values[name]})
         self.compare_custom_values(plan, stored)

@@ -68,7 +68,28 @@ class NamedModel(TenantModel):
         super().save(*args, **kwargs)
 
 
+# What staff read for the names that the service itself gives to sources.
+SOURCE_LABELS = {
+    **{f"SCHEDULER_{letter}": f"Scheduler {letter}" for letter in "ABC"},
+    **{"MANUAL": "Manual", "IMPORT": "Import", "FORMBUILDER_A": "Form builder A", "WEBINAR": "Webinar"},
+    **{"NEWSLETTER": "Newsletter", "LANDING_PAGE": "Landing page", "OTHER": "Other"},
+}
+
+
 class Source(NamedModel):
+    """Where leads come from. Staff read `label`, integrations only `name`."""
+
+    label = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What your team reads instead of the name. Forms, bookings and the API keep the name.",
+    )
+
+    def __str__(self) -> str:
+        return self.label or SOURCE_LABELS.get(self.name, self.name)
+
     class Meta(NamedModel.Meta):
         constraints = [
             UniqueConstraint("organization", Lower("name"), name="one_source_per_name"),

@@ -141,6 +141,12 @@ def get_or_create_source(*, organization: Organization, name: str) -> Source:
     return insert_or_get(new, lambda: Source.objects.of(organization).with_name(name).first())[0]
 
 
+def save_source(*, organization: Organization, actor: Actor, source: Source) -> Source:
+    """Store the label, which is no part of the API and has no event."""
+    Source.objects.of(organization).filter(pk=source.pk).update(label=source.label)
+    return source
+
+
 def get_lead_for_update(*, organization: Organization, lead_id: UUID) -> Lead:
     """Return the lead and lock its row. Raises ValidationFailed for `lead_id` if the organization has no such lead."""
     lead = lock_lead(organization, lead_id)

@@ -28,7 +28,8 @@ NO_ROLES: Roles = frozenset()
 
 class Area(Enum):
     WORK = auto()  # leads, appointments, notes, call analyses
-    RECORDS = auto()  # opt-ins, sources
+    RECORDS = auto()  # opt-ins
+    SOURCES = auto()
     MESSAGES = auto()  # events, notifications: copies of personal data
     PRIVACY = auto()  # exporting all of a lead (view), erasing it (write)
     SETUP = auto()  # statuses, event types, custom fields
@@ -53,6 +54,7 @@ class Permission:
 PERMISSIONS = {
     Area.WORK: Permission(view=ALL_ROLES, write=BACK_OFFICE, write_own=SELLERS),
     Area.RECORDS: Permission(view=ALL_ROLES, write=NO_ROLES),
+    Area.SOURCES: Permission(view=ALL_ROLES, write=BACK_OFFICE),
     Area.MESSAGES: Permission(view=BACK_OFFICE, write=NO_ROLES),
     Area.PRIVACY: Permission(view=BACK_OFFICE, write=OWNERS_AND_MANAGERS),
     Area.SETUP: Permission(view=BACK_OFFICE, write=BACK_OFFICE),

@@ -16,6 +16,14 @@ SPELLING = {
     "url": "URL",
     "utm": "UTM",
 }
+# What people call fields that have another name in the API.
+FIELD_LABELS = {
+    "meeting_url": "meeting link",
+    "next_touch_point_at": "next step date",
+    "next_touch_point_type": "next step",
+    "recording_url": "recording link",
+    "schedule_time": "date and time",
+}
 WORD = re.compile(rf"\b({'|'.join(SPELLING)})\b")
 # As the menu calls them.
 MODEL_NAMES = {
@@ -37,6 +45,6 @@ def apply_labels() -> None:
             continue
         for field in model._meta.get_fields():
             if isinstance(field, Field):
-                field.verbose_name = label(str(field.verbose_name))
+                field.verbose_name = FIELD_LABELS.get(field.name) or label(str(field.verbose_name))
         if names := MODEL_NAMES.get(model._meta.label_lower):
             model._meta.verbose_name, model._meta.verbose_name_plural = names

@@ -18,10 +18,11 @@ from staff.configuration.statuses import status_label
 from staff.labels import label
 from staff.leads.calls import call_buttons
 from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead
+from staff.leads.source_labels import SourceNameFilter, source_label, source_name_column, source_of
 from staff.selections import HAS_APPOINTMENT, OPT_IN_VIEWS, MyOptInsFilter, StageFilter
 from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
-from staff.toolkit.export import Column, Export, labels
+from staff.toolkit.export import Column, Export
 from staff.toolkit.lists import DayRangeFilter, column, time_column, two_lines
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.timeline import MAX_TEXT, Cursor, Detail, TimelineEntry, beginning, newest, shorten
@@ -60,7 +61,7 @@ class OptInAdmin(TenantAdmin):
     is_booked = column("Booked?", lambda opt_in: bool(opt_in.is_booked), boolean=True)
     source_and_form = column(
         "Source",
-        lambda opt_in: two_lines(opt_in.get_source_display(), opt_in.provider_form_name or ""),
+        lambda opt_in: two_lines(source_of(opt_in), opt_in.provider_form_name or ""),
         ordering="source",
     )
     traffic = column(
@@ -69,13 +70,14 @@ class OptInAdmin(TenantAdmin):
         ordering="utm_source",
     )
     lead_status = column("Lead's status", lambda opt_in: status_label(opt_in.lead.status), ordering="lead__status")
+    source_shown = column("Source", source_of)
     submitted = time_column("created_at", "Submitted")
     select_related = ("lead__status",)
     list_display_links = None  # the contact has them: to the lead, and to its phone
     column_values = {"is_booked": HAS_APPOINTMENT, **calls_of("lead")}
     views = OPT_IN_VIEWS
     list_filter = (
-        *(StageFilter, MyOptInsFilter, "source", "lead__status", "lead__setter"),
+        *(StageFilter, MyOptInsFilter, ("source", SourceNameFilter), "lead__status", "lead__setter"),
         ("created_at", DayRangeFilter),
     )
     find_rows = staticmethod(find_by_lead)
@@ -90,7 +92,7 @@ class OptInAdmin(TenantAdmin):
             Column("Lead last name", "lead__last_name"),
             Column("Lead phone", "lead__phone_e164"),
             Column("Lead status", "lead__status__name"),
-            Column("Source", "source", labels(OptInSource.choices)),
+            source_name_column("Source", OptInSource.choices),
             Column("Form", "provider_form_name"),
             Column("Form ID", "provider_form_id"),
             Column("Reference", "external_reference"),
@@ -102,7 +104,7 @@ class OptInAdmin(TenantAdmin):
         ),
     )
     inlines = (QuestionAnswerInline,)
-    origin = ["lead", ("source", "created_at"), ("provider_form_name", "provider_form_id"), "external_reference"]
+    origin = ["lead", ("source_shown", "created_at"), ("provider_form_name", "provider_form_id"), "external_reference"]
     fieldsets = (
         (None, {"fields": origin}),
         ("Traffic", {"fields": [tuple(TRAFFIC_FIELDS[:3]), tuple(TRAFFIC_FIELDS[3:5]), "referrer", "landing_page"]}),
@@ -111,7 +113,7 @@ class OptInAdmin(TenantAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[OptIn]:
         lead_admin: Any = admin.site.get_model_admin(Lead)
         leads = lead_admin.writable_rows(request, Lead.unscoped.filter(pk=OuterRef("lead")))
-        return super().get_queryset(request).annotate(may_change_lead=Exists(leads))
+        return super().get_queryset(request).annotate(may_change_lead=Exists(leads), source_label=source_label())
 
     def row_link(self, row: OptIn) -> str:
         # Who looks at opt-ins wants to call: the lead's page has phone, buttons, and here the answers.
@@ -134,7 +136,7 @@ def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
         OptIn.objects.of(lead.organization)
         .filter(lead=lead)
         .defer(*TRAFFIC_FIELDS)
-        .annotate(**{f"short_{name}": beginning(name) for name in TRAFFIC_FIELDS})
+        .annotate(source_label=source_label(), **{f"short_{name}": beginning(name) for name in TRAFFIC_FIELDS})
         .prefetch_related(Prefetch("question_answers", first_answers, to_attr="first_answers"))
     )
     for row in newest(rows, cursor):
@@ -148,5 +150,5 @@ def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
         if is_cut or len(row.first_answers) > MAX_TIMELINE_ANSWERS:
             link = format_html('<a href="{}">Open the opt-in to read all answers</a>', row_url(row))
             details.append(Detail("More", link))
-        text = f"Opt-in: {row.get_source_display()}"
+        text = f"Opt-in: {source_of(row)}"
         yield TimelineEntry(row.created_at, row.pk, "opt_ins", text, details=details, url=row_url(row))

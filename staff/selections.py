@@ -110,7 +110,13 @@ def mine(request: HttpRequest, rows: QuerySet[Appointment]) -> QuerySet[Appointm
 APPOINTMENT_VIEWS = (
     View("today", "Today", today, NEXT_FIRST, "No appointments today."),
     View("upcoming", "Upcoming", upcoming, NEXT_FIRST, "No appointments are coming up."),
-    View("without_outcome", "Without outcome", without_outcome, LATEST_FIRST, "Every past appointment has an outcome."),
+    View(
+        "without_outcome",
+        "Without outcome",
+        without_outcome,
+        LATEST_FIRST,
+        "No past appointment is waiting for its outcome.",
+    ),
     View("past", "Past", past, LATEST_FIRST, "No appointment has taken place yet."),
     View("mine", "Mine", mine, NEXT_FIRST, "You have no appointments from today on."),
     ALL,
@@ -167,7 +173,7 @@ class SinceFilter(FormFilter):
     def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
         form = Form({name: self.text(name) for name in self.names})
         number, day = {"inputmode": "numeric"}, {"type": "date"}
-        labels = ("for so many days or more", "since, from", "since, to")
+        labels = ("for at least (days)", "since, from", "since, to")
         for name, label, attributes in zip(self.names, labels, (number, day, day), strict=True):
             widget = UnfoldAdminTextInputWidget(attributes)
             form.fields[name] = CharField(label=capfirst(f"{self.title} {label}"), required=False, widget=widget)
@@ -211,6 +217,10 @@ class StatusSinceFilter(SinceFilter):
 class OutcomeSinceFilter(SinceFilter):
     title = "with this outcome"
     changes = staticmethod(lambda: OutcomeChange.unscoped.filter(appointment=OuterRef("pk")))
+
+
+class TouchPointFilter(ChoicesFilter):
+    name = "next step or appointment"
 
 
 class NextStepFilter(ChoicesFilter):

@@ -82,7 +82,7 @@ class Status(TenantModel):
         "active",
         default=True,
         db_default=True,
-        help_text="A status that is not active is retired: it can't be chosen, and what has it keeps it.",
+        help_text="A status that is not active can't be chosen. Leads and appointments that have it keep it.",
     )
     position = models.PositiveSmallIntegerField(
         "place on the board",

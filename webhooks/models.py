@@ -95,7 +95,7 @@ class Endpoint(TenantModel):
     paused_until = MillisecondDateTimeField(
         null=True,
         editable=False,
-        help_text="Deliveries go on then, because the host has got as many requests in a minute as it may get.",
+        help_text="Paused until then: the host has reached its limit of requests per minute.",
     )
     owners_notified_at = MillisecondDateTimeField(
         null=True,

@@ -1,6 +1,7 @@
 """The importer of leads: by e-mail."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from foundation.db.names import fold_name
 from leads.imports.importers import Column, Importer, Plan, is_same_time, register
 from leads.imports.models import ImportKind, ImportRow, Verdict
 from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number
-from leads.models import CustomField, Lead, LeadMerge, TouchPointType
+from leads.models import SOURCE_LABELS, CustomField, Lead, LeadMerge, Source, TouchPointType
 from leads.services import add_leads, get_or_create_source, lock_emails, normalized_source_name, save_lead
 from organizations.actors import Actor
 from statuses.models import Board, StatusRole
@@ -26,6 +27,8 @@ PHONE = (
     *("phone number", "phone e164", "mobile", "mobile phone", "cell", "telephone", "tel", "telefon"),
     *("telefonnummer", "handy", "mobil", "telefono"),
 )
+STEP = ("next touch point type", "touch point type", "next step type")
+STEP_DATE = ("next touch point at", "next touch point", "next step at", "next contact")
 
 
 @register
@@ -59,13 +62,23 @@ class LeadImporter(Importer):
             Column(
                 "source",
                 "Source",
-                normalized_source_name,
+                self.source_name,
                 ("last source", "lead source", "utm source", "original source"),
             ),
-            Column("next_touch_point_at", "Next touch point", None, ("next touch point at", "next contact")),
-            Column("next_touch_point_type", "Next touch point type", parse_touch_point, ("touch point type",)),
+            Column("next_touch_point_at", "Next step date", None, STEP_DATE),
+            Column("next_touch_point_type", "Next step", parse_touch_point, STEP),
             *self.custom_columns(),
         ]
+
+    def source_name(self, text: str) -> str:
+        """Return the name of the source with this label or name; other names are those of new sources."""
+        name = normalized_source_name(text)
+        return self.names_of_sources.get(fold_name(name), name)
+
+    @cached_property
+    def names_of_sources(self) -> dict[str, str]:
+        given = Source.objects.of(self.organization).exclude(label="").values_list("name", "label")
+        return {fold_name(label): name for name, label in [*SOURCE_LABELS.items(), *given]}
 
     def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
         plans = [self.read(row) for row in rows]
@@ -133,7 +146,7 @@ class LeadImporter(Importer):
         time = values.get("next_touch_point_at")
         if time and not is_same_time(now.next_touch_point_at, time):
             plan.change(
-                "Next touch point",
+                "Next step date",
                 now.next_touch_point_at and self.local(now.next_touch_point_at),
                 self.local(time),
                 next_touch_point_at=time,
@@ -141,7 +154,7 @@ class LeadImporter(Importer):
             )
         type_ = values.get("next_touch_point_type")
         if type_ and (plan.fields.get("next_touch_point_at") or now.next_touch_point_at):
-            plan.change("Touch point type", now.next_touch_point_type, type_, next_touch_point_type=type_)
+            plan.change("Next step", now.next_touch_point_type, type_, next_touch_point_type=type_)
 
     def apply(self, plans: Sequence[Plan], actor: Actor) -> None:
         new = [plan for plan in plans if plan.verdict == Verdict.NEW]

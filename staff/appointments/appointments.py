@@ -33,6 +33,7 @@ from staff.calendar.calendar import Calendar
 from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
 from staff.leads.lists import contact, find_by_lead
+from staff.leads.source_labels import SourceNameFilter, source_column, source_label, source_name_column, source_of
 from staff.selections import (
     APPOINTMENT_VIEWS,
     AppointmentWorkFilter,
@@ -59,6 +60,10 @@ def last_choices(organization: Organization, lead_id: UUID) -> dict[str, object]
     return {"event_type": newest.event_type_id} if newest else {}
 
 
+class BookedWithFilter(SourceNameFilter):
+    name = "booked with"
+
+
 @admin.register(Appointment)
 class AppointmentAdmin(RecordAdmin):
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
@@ -68,9 +73,11 @@ class AppointmentAdmin(RecordAdmin):
     form = AppointmentForm
     add_form = BookingForm
     list_display = ("lead_contact", "time", "event_type", "host", "setter", status_column("outcome", "Outcome"))
-    more_columns = ("triager", "last_source", "source", "call_category", "no_show", "lead_status", "created")
+    more_columns = ("triager", "last_source", "booked_with", "call_category", "no_show", "lead_status", "created")
     related_of_columns = {"triager": "triager__user", "last_source": "last_source", "lead_status": "lead__status"}
     lead_status = column("Lead's status", lambda row: status_label(row.lead.status), ordering="lead__status")
+    booked_with = column("Booked with", source_of, ordering="source")
+    column_values = {"source_label": source_label()}
     created = time_column("created_at", "Booked")
     lead_contact = column(
         "Lead", lambda appointment: contact(appointment.lead, row_url(appointment)), ordering="lead__first_name"
@@ -91,7 +98,7 @@ class AppointmentAdmin(RecordAdmin):
             "setter",
             "triager",
             "last_source",
-            "source",
+            ("source", BookedWithFilter),
             "no_show",
         ),
         ("schedule_time", DayRangeFilter),
@@ -118,12 +125,12 @@ class AppointmentAdmin(RecordAdmin):
             *member_columns("host", "Host"),
             *member_columns("setter", "Setter"),
             *member_columns("triager", "Triager"),
-            Column("Meeting URL", "meeting_url"),
-            Column("Recording URL", "recording_url"),
+            Column("Meeting link", "meeting_url"),
+            Column("Recording link", "recording_url"),
             Column("Reference", "external_reference"),
-            Column("Booked with", "source", labels(AppointmentSource.choices)),
-            Column("First source", "first_source__name"),
-            Column("Last source", "last_source__name"),
+            source_name_column("Booked with", AppointmentSource.choices),
+            source_column("First source", "first_source"),
+            source_column("Last source", "last_source"),
             *(Column(name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
             Column("Created", "created_at", is_time=True),
             Column("Updated", "updated_at", is_time=True),
@@ -137,7 +144,7 @@ class AppointmentAdmin(RecordAdmin):
         selected.set_member_selected("host"),
         selected.cancel_selected,
     )
-    origin = ("source", "external_reference", "first_source", "last_source", "created_at", "updated_at")
+    origin = ("booked_with", "external_reference", "first_source", "last_source", "created_at", "updated_at")
     readonly_fields = ("lead", "no_show", *origin, *UTM_FIELDS)
     participants = [("host", "setter", "triager"), "book_anyway"]
     call = ["lead", "schedule_time", ("outcome", "event_type", "call_category"), ("meeting_url", "recording_url")]

@@ -8,6 +8,7 @@ from foundation.db.timestamps import truncate_to_ms
 from leads.models import Lead
 from leads.phones import parse_phone
 from staff.appointments.schedule import ScheduleForm
+from staff.figures.page import BY_TITLES
 from staff.toolkit.custom_fields import CustomValuesForm
 from staff.toolkit.fields import EmailField, LongTextField, TextField
 from staff.toolkit.forms import WebAddressField, accepted_email
@@ -27,7 +28,11 @@ class BookingForm(ScheduleForm):
     notes = LongTextField(required=False, label="Note")
 
     class Meta:
-        help_texts = {"setter": "Defaults to the lead's setter."}
+        help_texts = {
+            "setter": "Defaults to the lead's setter.",
+            "triager": BY_TITLES["triager"],
+            "event_type": BY_TITLES["event_type"],
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -83,7 +88,7 @@ class AppointmentForm(ScheduleForm, CustomValuesForm):
     service_fields = ("event_type", "call_category", "host", "setter", "triager", "meeting_url", "recording_url")
 
     meeting_url = WebAddressField(label="Meeting link")
-    recording_url = WebAddressField(label="Recording URL")
+    recording_url = WebAddressField(label="Recording link")
 
     class Meta:
         help_texts = {

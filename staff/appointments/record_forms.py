@@ -51,7 +51,7 @@ def describe(audience: Audience, appointment: Appointment) -> str:
     if audience.slack:
         parts.append("Slack gets a message")
     if audience.webhooks:
-        parts.append("webhooks are sent")
+        parts.append("connected apps are updated")
     text = "; ".join(parts)
     sentences = [f"{text[0].upper()}{text[1:]}."] if parts else []
     if audience.members or audience.lead_message:

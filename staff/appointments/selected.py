@@ -12,8 +12,12 @@ from statuses.models import Board, Status, StatusRole
 
 CANCELLATION_EFFECTS = (
     "The host, setter and triager are notified by e-mail, the leads if Messages to leads has a cancellation, and "
-    "webhooks are sent."
+    "connected apps are updated."
 )
+
+
+def appointments_in_words(count: int) -> str:
+    return "1 appointment" if count == 1 else f"{count:,} appointments"
 
 
 def outcome_and_lead_status(appointment: Appointment) -> list[Any]:
@@ -61,9 +65,12 @@ def set_member_selected(role: str) -> Any:  # an action
         ),
         title=f"Set the {role}",
         question=f"Who is the {role} of these appointments from now on? For upcoming appointments, the new member gets "
-        "an invitation by e-mail, the previous one a cancellation, and the others an update. Webhooks are sent.",
+        "an invitation by e-mail, the previous one a cancellation, and the others an update.",
         choices=members,
         label=role.capitalize(),
+        done=lambda count, member: (
+            f"{appointments_in_words(count)} now {'has' if count == 1 else 'have'} {member or 'no one'} as {role}."
+        ),
     )
 
 
@@ -73,4 +80,5 @@ cancel_selected = selected_action(
     lambda actor, row, _: cancel_appointment(organization=row.organization, actor=actor, appointment=row),
     title="Cancel the appointments",
     question=f"Cancel these appointments? {CANCELLATION_EFFECTS}",
+    done=lambda count, _: f"{appointments_in_words(count)} canceled.",
 )

@@ -19,6 +19,7 @@ from organizations.permissions import PERMISSIONS, Area, has_role
 from organizations.versions import VersionedModel
 from staff.configuration.statuses import status_label
 from staff.leads.record import note_entry
+from staff.leads.source_labels import source_label, source_of
 from staff.toolkit import timeline
 from staff.toolkit.actions import row_url
 from webhooks.models import Delivery, Event
@@ -43,10 +44,10 @@ def may_view_messages(request: HttpRequest, row: VersionedModel) -> bool:
 def bookings(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     first = OutcomeChange.objects.of(row.organization).filter(appointment=OuterRef("pk"), from_status=None)
     actors = first.order_by("created_at").values("actor_name")[:1]
-    rows = appointments_of(row).defer(*LONG).annotate(booked_by=Subquery(actors))
+    rows = appointments_of(row).defer(*LONG).annotate(booked_by=Subquery(actors), source_label=source_label())
     for appointment in timeline.newest(rows.select_related("event_type", "host__user"), cursor):
         at = appointment.booked_for or appointment.schedule_time
-        values = {"Host": appointment.host, "Source": appointment.get_source_display()}
+        values = {"Host": appointment.host, "Source": source_of(appointment)}
         yield timeline.TimelineEntry(
             appointment.created_at,
             appointment.pk,

@@ -37,6 +37,12 @@ CALENDAR = {
     for when, ago in (("this", 0), ("last", 1))
 }
 BY = {"host": "Closer", "setter": "Setter", "triager": "Triager", "last_source": "Source", "event_type": "Event type"}
+BY_TITLES = {
+    "host": "Who holds the call",
+    "setter": "Who brings the lead to a booking",
+    "triager": "Who talks to the lead before the call, to see whether it fits",
+    "event_type": "The kind of call, as your team or scheduler calls it",
+}
 
 
 @dataclass(frozen=True)

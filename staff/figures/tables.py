@@ -18,7 +18,7 @@ from appointments.reports import Key, Numbers, Period, StatusTime
 from leads.models import Source
 from optins.models import OptIn
 from organizations.models import Membership
-from staff.figures.page import BY, CALENDAR, DAYS, Figure, FiguresPage
+from staff.figures.page import BY, BY_TITLES, CALENDAR, DAYS, Figure, FiguresPage
 from staff.toolkit.views import Link
 
 MAX_OPTIONS = 500  # of a select
@@ -174,7 +174,10 @@ def switches(page: FiguresPage, by: Mapping[str, str], calendar: Sequence[str] =
         links.append(Link(CALENDAR[name][0], page.url(**{**FREE, "days": None, "period": name}), is_active=is_active))
     return {
         "periods": links,
-        "by": [Link(label, page.url(by=name), is_active=name == page.by) for name, label in by.items()],
+        "by": [
+            Link(label, page.url(by=name), is_active=name == page.by, title=BY_TITLES.get(name, ""))
+            for name, label in by.items()
+        ],
     }
 
 

@@ -18,6 +18,7 @@ from optins.models import OptIn
 from organizations.permissions import PERMISSIONS, Area, has_role
 from staff.appointments.record_forms import default_of_role
 from staff.figures.page import Figure, FiguresPage
+from staff.leads.source_labels import source_label
 from staff.selections import LATEST_FIRST, NEXT_FIRST
 from staff.toolkit.actions import row_url
 from statuses.models import Board, Status, StatusRole
@@ -73,7 +74,7 @@ def appointment_lists(page: FiguresPage, rows: QuerySet[Appointment], statuses: 
     booked = status_ids(statuses, *conditions.NO_OUTCOME_ROLES)
     without_outcome = work_list(
         page,
-        ("without_outcome", "Without outcome", "Every past appointment has an outcome."),
+        ("without_outcome", "Without outcome", "No past appointment is waiting for its outcome."),
         conditions.without_outcome(rows, booked, page.at).order_by(*LATEST_FIRST),
         page.list_url(Appointment, work="without_outcome", **page.mine),
         has_buttons=True,
@@ -107,11 +108,11 @@ def opt_in_list(page: FiguresPage, statuses: list[Status]) -> WorkList:
     rows = OptIn.objects.of(page.organization).filter(not_called, created_at__gte=start)
     if page.member_id:
         rows = rows.filter(conditions.is_called_by([page.member_id]))
-    empty = f"Everybody who opted in during the last {DAYS_TO_CALL} days was called or has booked."
+    empty = f"No opt-in of the last {DAYS_TO_CALL} days is waiting for a call."
     return work_list(
         page,
         ("opt_ins", "Opt-ins not called yet", empty),
-        rows.select_related("lead__setter__user").order_by("-created_at", "-id"),
+        rows.select_related("lead__setter__user").annotate(source_label=source_label()).order_by("-created_at", "-id"),
         page.list_url(OptIn, stage="not_called", created_at_from=first, **page.mine),
         has_buttons=True,
     )

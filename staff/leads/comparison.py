@@ -10,7 +10,7 @@ from leads.duplicates import find_similar
 from leads.merging import CHOICES, relations, when
 from leads.models import CustomField, Lead, TouchPointType
 from staff.configuration.statuses import status_label
-from staff.toolkit.timeline import plain
+from staff.toolkit.custom_lists import in_words
 
 
 class Line(NamedTuple):
@@ -43,7 +43,7 @@ def compare(older: Lead, newer: Lead) -> Iterator[Line]:
         first, second = (lead.custom_values.get(str(field.pk)) for lead in (older, newer))
         chosen = newer if first is None else older
         if (first, second) != (None, None):
-            texts = [None if value is None else plain(value) for value in (first, second)]
+            texts = [None if value is None else in_words(field, value) for value in (first, second)]
             pairs = ((older.pk, texts[0]), (newer.pk, texts[1]))
             yield Line(str(field.pk), field.label, pairs, chosen.pk, is_same=first == second)
 

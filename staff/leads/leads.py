@@ -27,6 +27,7 @@ from staff.leads.calls import call_notice, calls, log_call
 from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
 from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step, phone_link
 from staff.leads.privacy import erase, erasure_notice, export_json
+from staff.leads.source_labels import source_column
 from staff.optins import opt_ins
 from staff.selections import (
     LEAD_VIEWS,
@@ -36,6 +37,7 @@ from staff.selections import (
     NextStepFilter,
     PhoneFilter,
     StatusSinceFilter,
+    TouchPointFilter,
 )
 from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
@@ -167,7 +169,7 @@ class LeadAdmin(RecordAdmin):
     more_columns = ("email", "phone", "first_source", "next_touch_point", "created")
     related_of_columns = {"first_source": "first_source"}
     phone = column("Phone", phone_link, ordering="phone_e164")
-    next_touch_point = time_column("next_touch_point_at", "Next touch point")
+    next_touch_point = time_column("next_touch_point_at", "Next step date")
     created = time_column("created_at", "Created")
     lead_contact = column(
         "Lead", lambda lead: contact(lead, row_url(lead), describe_calls(lead)), ordering="first_name"
@@ -185,7 +187,7 @@ class LeadAdmin(RecordAdmin):
         "setter",
         "first_source",
         "last_source",
-        "next_touch_point_type",
+        ("next_touch_point_type", TouchPointFilter),
         ("next_step_type", NextStepFilter),
         PhoneFilter,
         ("created_at", DayRangeFilter),
@@ -204,10 +206,10 @@ class LeadAdmin(RecordAdmin):
             Column("Phone", "phone_e164"),
             Column("Status", "status__name"),
             *member_columns("setter", "Setter"),
-            Column("First source", "first_source__name"),
-            Column("Last source", "last_source__name"),
-            Column("Next touch point type", "next_touch_point_type", labels(TouchPointType.choices)),
-            Column("Next touch point at", "next_touch_point_at", is_time=True),
+            source_column("First source", "first_source"),
+            source_column("Last source", "last_source"),
+            Column("Next step", "next_touch_point_type", labels(TouchPointType.choices)),
+            Column("Next step date", "next_touch_point_at", is_time=True),
             Column("Created", "created_at", is_time=True),
             Column("Updated", "updated_at", is_time=True),
             Column("ID", "id"),

@@ -17,6 +17,7 @@ from staff.leads.comparison import custom_fields
 from staff.notes import NoteForm, added_text
 from staff.toolkit import timeline
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
+from staff.toolkit.custom_lists import in_words
 from staff.toolkit.fields import RowField
 from staff.toolkit.forms import NewIdField
 from staff.toolkit.record import Card, Fact, RecordAdmin
@@ -80,11 +81,11 @@ def add_note(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadNote
 
 
 def facts_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:
-    values = {field.label: lead.custom_values.get(str(field.pk)) for field in custom_fields(lead)}
+    fields = custom_fields(lead)
     return Card(
         "Facts",
         [
-            *(Fact(label, timeline.plain(value)) for label, value in values.items()),
+            *(Fact(field.label, in_words(field, lead.custom_values.get(str(field.pk)))) for field in fields),
             Fact("First source", str(lead.first_source)),
             Fact("Last source", str(lead.last_source)),
             Fact("Added", timeline.full_time(lead.created_at)),

@@ -142,15 +142,18 @@ def custom_column(field: CustomField) -> Callable[[Any], object]:
     return show
 
 
-def cell(field: CustomField, value: JsonValue) -> SafeString | str:
+def in_words(field: CustomField, value: JsonValue) -> str:
     if value is None or value == "":
         return NOTHING
     if isinstance(value, bool):
         return "Yes" if value else "No"
     if isinstance(value, int | float):
         return number_format(value, force_grouping=True) if abs(value) <= MAX_EXACT_INTEGER else str(value)
-    if field.type == TYPE.DATE:
-        return date_format(date.fromisoformat(value), "j M Y")
-    if len(value) <= MAX_SHOWN:
-        return value
-    return format_html('<span title="{}">{}…</span>', value[: MAX_SHOWN * 5], value[:MAX_SHOWN])
+    return date_format(date.fromisoformat(value), "j M Y") if field.type == TYPE.DATE else value
+
+
+def cell(field: CustomField, value: JsonValue) -> SafeString | str:
+    text = in_words(field, value)
+    if len(text) <= MAX_SHOWN:
+        return text
+    return format_html('<span title="{}">{}…</span>', text[: MAX_SHOWN * 5], text[:MAX_SHOWN])

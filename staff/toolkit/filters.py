@@ -23,6 +23,7 @@ from organizations.isolation import TenantModel
 from organizations.models import Membership
 from staff.labels import label
 from staff.toolkit.actions import AnyPage
+from staff.toolkit.lists import TitledFilter
 
 NONE = "none"
 MAX_VALUES = 100  # of one filter, each of which the database compares with each row
@@ -78,7 +79,7 @@ class SeveralValues:
         empty = [(NONE, self.none_label)] if self.field.null else []
         yield {
             "form": self.form_class(  # type: ignore[attr-defined]
-                label=f"By {self.title}",
+                label=capfirst(self.title),
                 name=self.lookup_kwarg,
                 choices=[*empty, *self.offered()],
                 data={self.lookup_kwarg: self.value()},
@@ -148,7 +149,7 @@ class FormFilter(ListFilter):
         return next(reversed(self.given.get(name, [])), "")
 
 
-class YesNoFilter(BooleanRadioFilter):
+class YesNoFilter(TitledFilter, BooleanRadioFilter):
     def describe(self) -> str:
         return {"1": "Yes", "0": "No"}.get(str(self.value()), "")
 

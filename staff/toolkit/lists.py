@@ -1,6 +1,6 @@
 """What lists are made of: limits, because they may have any number of rows, filters, and cells of columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar
 from uuid import UUID
@@ -16,6 +16,7 @@ from django.utils.formats import date_format
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.timesince import timesince
 from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
 from unfold.utils import parse_date_str
@@ -69,7 +70,19 @@ class BoundedPaginator(Paginator):
         return page
 
 
-class ChoiceFilter(DropdownFilter):
+class TitledFilter:
+    """A filter whose label is its title, without Unfold's "By"."""
+
+    title: str
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        for choice in super().choices(changelist):  # type: ignore[misc]
+            for field in choice["form"].fields.values():
+                field.label = capfirst(self.title)
+            yield choice
+
+
+class ChoiceFilter(TitledFilter, DropdownFilter):
     options: ClassVar[list[tuple[str, str]]]
 
     def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
@@ -107,6 +120,8 @@ class DayRangeFilter(RangeDateFilter):
 
     Unfold's own filter ends at the beginning of the last day, and ignores a day that it can't read.
     """
+
+    template = "staff/day_range.html"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows of these days. Raises IncorrectLookupParameters for an invalid day."""

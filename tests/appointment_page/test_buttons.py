@@ -385,7 +385,7 @@ def test_a_button_says_whether_webhooks_are_sent(mia: Client, appointment: Appoi
 
     assert "webhooks" not in before
     assert "webhooks" not in question(mia, "cancel", appointment)
-    assert "webhooks are sent" in question(mia, "reschedule", appointment)
+    assert "connected apps are updated" in question(mia, "reschedule", appointment)
 
 
 def test_asking_who_will_be_told_changes_nothing(mia: Client, appointment: Appointment):

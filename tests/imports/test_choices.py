@@ -83,8 +83,8 @@ def test_what_the_file_does_not_show_is_asked_for(mia: Client, organization: Org
     page.press("start")
 
     assert reasons == {
-        "Next touch point can be read in two ways, day or month first": 1,
-        "Next touch point has no time of day": 1,
+        "Next step date can be read in two ways, day or month first": 1,
+        "Next step date has no time of day": 1,
         "Budget is not a number": 1,
     }
     leads = Lead.objects.of(organization).order_by("email")

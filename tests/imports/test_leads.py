@@ -189,11 +189,11 @@ def test_rows_are_imported_without_bad_cells_and_come_back_as_a_file_that_can_be
         "Left out: Status: Old is retired",
         "Left out: Setter: “owner@globex.example” is not an active member",
         "Left out: Phone: “555” is not a phone number; without + it is read as one of US",
-        "Left out: Next touch point: “01/02/2027 10:00” can be read in two ways, day or month first; "
+        "Left out: Next step date: “01/02/2027 10:00” can be read in two ways, day or month first; "
         "choose the order of dates, or write it as 2027-01-05 10:00",
-        "Left out: Next touch point: “2027-03-28 02:30” doesn't exist or comes twice in Europe/Berlin, where clocks "
+        "Left out: Next step date: “2027-03-28 02:30” doesn't exist or comes twice in Europe/Berlin, where clocks "
         "change; add the offset, as in 2027-03-28T02:30+01:00",
-        "Left out: Next touch point: “2027-03-28” has no time of day; "
+        "Left out: Next step date: “2027-03-28” has no time of day; "
         "choose a time for all such rows, or write it as 2027-01-05 10:00",
         "The row has more cells than the header",
         "E-mail: is missing",

@@ -66,8 +66,8 @@ def test_exported_leads_are_unchanged_until_somebody_changes_the_file(
         "Status",
         "Setter e-mail",
         "Last source",
-        "Next touch point type",
-        "Next touch point at (Europe/Berlin)",
+        "Next step",
+        "Next step date (Europe/Berlin)",
     ]
     assert [lead.email for lead in Lead.objects.of(organization).filter(last_name="Changed")] == [rows[1][0]]
 

@@ -120,7 +120,10 @@ def test_rows_that_a_closer_may_not_change_are_skipped(
 
     response = send(logged_in_client(closer), "set_setter_selected", rows, closer.pk)
 
-    assert shown_messages(response) == ["Skipped 1: you may not change them.", "1 changed."]
+    assert shown_messages(response) == [
+        "Skipped 1: you may not change them.",
+        "1 appointment now has cleo@acme.example as setter.",
+    ]
     assert [Appointment.objects.of(organization).get(pk=row.pk).setter for row in rows] == [closer, None]
 
 

@@ -243,7 +243,7 @@ def test_the_page_says_what_moves_and_warns(api: ApiClient, owner: Client, organ
         "share no mailbox, phone or full name",
         "Their phones differ",
         "Both have an upcoming appointment",
-        "No webhook endpoint receives it",
+        "No one is e-mailed, and no connected app is updated.",
     ):
         assert words in text
 

@@ -68,7 +68,7 @@ def own_account_or_leader(role: str, whose: str) -> bool:
 ROWS: dict[str, tuple[Rule, Rule, Rule, Rule]] = {
     "leads.lead": (EVERYBODY, WORKERS, own_work, NOBODY),
     "leads.possibleduplicate": (EVERYBODY, NOBODY, EVERYBODY, NOBODY),  # its page leads to that of both leads
-    "leads.source": (EVERYBODY, NOBODY, NOBODY, NOBODY),
+    "leads.source": (EVERYBODY, NOBODY, BACK_OFFICE, NOBODY),
     "leads.import": (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE, NOBODY),
     "leads.customfield": (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     "optins.optin": (EVERYBODY, NOBODY, NOBODY, NOBODY),

@@ -1,14 +1,24 @@
 """Leads in the admin, and the configuration of an organization: statuses, event types and custom fields."""
 
+from urllib.parse import urlencode
+
 import pytest
 from django.db import IntegrityError
 from django.test import Client
 
-from appointments.models import Appointment, EventType
-from leads.models import CustomField, Lead
+from appointments.models import Appointment, AppointmentSource, EventType
+from leads.models import SOURCE_LABELS, CustomField, Lead, Source
+from optins.models import OptInSource
 from organizations.models import Organization
 from statuses.models import Status
-from tests.factories import events_of, make_custom_field, make_event_type, make_status, snapshot_of
+from tests.factories import (
+    events_of,
+    make_custom_field,
+    make_event_type,
+    make_provider_appointment,
+    make_status,
+    snapshot_of,
+)
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, list_url, shown_messages
 
@@ -36,6 +46,28 @@ def test_a_new_lead_has_status_history_source_and_event(closer: Client, organiza
     assert (lead.status.role, lead.first_source.name, lead.last_source.name) == ("NEW_LEAD", "MANUAL", "MANUAL")
     assert [change.actor_name for change in lead.status_changes.all()] == ["Hana Host"]
     assert events_of(organization) == ["lead.created"]
+
+
+def test_staff_read_the_label_that_the_organization_gives_to_a_source(manager: Client, organization: Organization):
+    appointment = make_provider_appointment(organization)
+    source = Source.objects.of(organization).get(name="SCHEDULER_A")
+    lead, own = admin_url(Lead, "change", appointment.lead_id), admin_url(Appointment, "change", appointment.pk)
+    filters = {"source__exact": "SCHEDULER_A", "last_source__id__exact": source.pk}
+    lists = [f"{list_url(Appointment)}&{urlencode(filters)}", list_url(Lead)]
+    exports = ["/admin/leads/lead/export.csv", "/admin/appointments/appointment/export.csv?view=all"]
+    pages = [lead, own, *lists, "/admin/reports/?by=last_source", "/admin/leads/lead/?layout=board"]
+    before = {page: manager.get(page).getvalue().decode() for page in [*pages, *exports]}
+    assert {page for page, text in before.items() if "Scheduler A" not in text or "SCHEDULER_A<" in text} == set()
+    url = admin_url(Source, "change", source.pk)
+
+    response = manager.post(url, form_data(manager, url, label="Calendly"))
+
+    assert response.status_code == 302, form_errors(response)
+    texts = {page: manager.get(page).getvalue().decode() for page in [*pages, *exports]}
+    assert {page for page, text in texts.items() if "Calendly" not in text or "Scheduler A" in text} == set()
+    assert Source.objects.of(organization).get().name == "SCHEDULER_A"
+    assert events_of(organization) == []
+    assert SOURCE_LABELS.items() >= {*AppointmentSource.choices, *OptInSource.choices}
 
 
 @pytest.mark.parametrize("phone", ["555-5555", "+1 555 5555"])
