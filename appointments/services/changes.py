@@ -28,6 +28,7 @@ from webhooks.events import record_event, store_changes
 from webhooks.topics import Topic
 
 NOT_HELD_ROLES = (None, StatusRole.CANCELED, StatusRole.NO_SHOW)
+REOPENED_ROLES = (*NOT_HELD_ROLES, StatusRole.RESCHEDULED)  # by another time
 PERSONAL_FIELDS = {"meeting_url", "recording_url", "custom_values"}  # erasing a lead empties them
 # A calendar entry depends on these, the time and the outcome.
 INVITATION_COLUMNS = (
@@ -89,11 +90,17 @@ def edit_appointment(
 
 
 def reschedule(
-    *, organization: Organization, actor: Actor, appointment: Appointment, to: datetime, reason: str = ""
+    *,
+    organization: Organization,
+    actor: Actor,
+    appointment: Appointment,
+    to: datetime,
+    host: Membership | None = None,
+    reason: str = "",
 ) -> Appointment:
-    return edit_appointment(
-        organization=organization, actor=actor, appointment=appointment, schedule_time=to, note=reason
-    )
+    """Change the time as `edit_appointment` does, and the host if one is given."""
+    values: dict[str, Any] = {"schedule_time": to, "note": reason} | ({"host": host} if host else {})
+    return edit_appointment(organization=organization, actor=actor, appointment=appointment, **values)
 
 
 @atomic_with_retry
@@ -148,9 +155,9 @@ def set_values(
 ) -> None:
     """Set time, outcome, members, URLs, event type, category or custom values, with what follows from them.
 
-    Another time reschedules the appointment: if it was canceled, was missed or has no outcome, it becomes booked again
-    (docs/interface.md, A28). An outcome with the role CANCELED has all effects of a cancellation, and a booked one
-    after CANCELED or NO_SHOW those of a booking (A29).
+    Another time reschedules the appointment: if it was canceled, missed or to be rescheduled, or has no outcome, it
+    becomes booked again (docs/interface.md, A28). An outcome with the role CANCELED has all effects of a cancellation,
+    and a booked one after CANCELED or NO_SHOW those of a booking (A29).
     """
     outcome = previous = appointment.outcome
     if status_id:
@@ -187,7 +194,7 @@ def move(appointment: Appointment, to: datetime) -> None:
 
 
 def book_again(appointment: Appointment) -> None:
-    if role_of(appointment.outcome) in NOT_HELD_ROLES:
+    if role_of(appointment.outcome) in REOPENED_ROLES:
         role = StatusRole.APPOINTMENT_BOOKED
         replace_outcome(appointment, default_status(appointment.organization, Board.APPOINTMENT, role))
 
@@ -278,11 +285,13 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     is_canceled, was_canceled = role == StatusRole.CANCELED, role_of(previous) == StatusRole.CANCELED
     if is_canceled and not was_canceled:
         return CANCELLATION
-    is_booked_again = is_replaced and role in BOOKED_ROLES and role_of(previous) in NOT_HELD_ROLES
+    is_moved = appointment.is_changed("schedule_time")
+    open_roles = REOPENED_ROLES if is_moved else NOT_HELD_ROLES
+    is_booked_again = is_replaced and role in BOOKED_ROLES and role_of(previous) in open_roles
     lead_role = StatusRole.APPOINTMENT_BOOKED if is_booked_again and not appointment.is_over else None
     if is_replaced and role in RESULT_ROLES:
         lead_role = StatusRole(role)
-    if appointment.is_changed("schedule_time"):
+    if is_moved:
         return Effects(RESCHEDULED, None if is_canceled else Kind.CALL_RESCHEDULED, lead_role)
     # Calendars get the entry of an appointment again that is not canceled any more, whatever its outcome is.
     is_entry_changed = appointment.is_changed(*INVITATION_COLUMNS) or (is_replaced and was_canceled)

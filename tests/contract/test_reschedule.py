@@ -281,6 +281,26 @@ def test_a_no_show_at_the_same_time_stays_one(api, organization):
     assert snapshot_of(organization) == before
 
 
+def test_a_call_marked_as_rescheduled_is_open_again_at_another_time_only(api, organization):
+    """docs/interface.md, A28, A39"""
+    make_member(organization, "hana@acme.example")
+    id = book(api, host_email="hana@acme.example")
+    lead_id, rescheduled = api.get_appointment(id)["lead"]["id"], api.get_status("RESCHEDULED")["id"]
+    api.patch(f"/api/external/appointments/{id}", {"status_id": rescheduled})
+    api.patch(f"/api/external/leads/{lead_id}/status", {"status_id": rescheduled})
+    before = snapshot_of(organization)
+
+    move(api, time=SOON)
+    assert snapshot_of(organization) == before
+    move(api, time=LATER)
+
+    assert api.get_appointment(id)["outcome"]["role"] == "APPOINTMENT_BOOKED"
+    assert api.get_lead(lead_id)["status"]["role"] == "APPOINTMENT_BOOKED"
+    (body,) = bodies(organization, "appointment.rescheduled")
+    assert body["previous"]["outcome"]["role"] == "RESCHEDULED"
+    assert summary_of(organization)["notifications"][1:] == [("CALL_RESCHEDULED", "hana@acme.example")]
+
+
 def test_a_new_reference_at_the_same_time_is_an_event_without_mail(api, organization):
     """docs/interface.md, A40"""
     make_member(organization, "hana@acme.example")
