@@ -64,7 +64,9 @@ def build_appointment_notifications(
 
     recipients: dict[Kind, list[Membership]] = defaultdict(list)
     for member in attending:
-        is_new = change == Kind.CALL_UPDATED and member.pk not in before
+        # After a cancellation, and for a scheduler's appointment, there is none who has an entry.
+        had_entries = change == Kind.CALL_UPDATED or (change == Kind.CALL_RESCHEDULED and before)
+        is_new = had_entries and member.pk not in before
         recipients[Kind.CALL_BOOKED if is_new else change].append(member)
     leaving = [member for member in active if member.pk in before and member not in attending]
     recipients[Kind.CALL_CANCELED if is_canceled else Kind.CALL_REASSIGNED] += leaving

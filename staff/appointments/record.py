@@ -59,6 +59,11 @@ def state(appointment: Appointment) -> str:
     return f"{appointment.outcome_id} {appointment.schedule_time.timestamp()}"
 
 
+def place(appointment: Appointment) -> str:
+    """Return what identifies the state and the host, whom a move in the calendar can replace."""
+    return f"{state(appointment)} {appointment.host_id}"
+
+
 def suggestion_state(appointment: Appointment) -> str:
     outcome = suggested_outcome(appointment)
     return f"{state(appointment)} {outcome and outcome.pk}"
@@ -179,21 +184,22 @@ undo_outcome = object_action(
     icon="schedule",
     question=move_question,
     form=RescheduleForm,
-    state=state,
-    is_done=lambda appointment, form: appointment.schedule_time == form.new_time,
+    state=place,
+    is_done=lambda appointment, form: form.is_at(appointment),
     next_url=next_url,
 )
 def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: RescheduleForm) -> str:
-    to = form.cleaned_data["schedule_time"]
-    notified = effects(appointment, changes.move, to)
+    to, host = form.cleaned_data["schedule_time"], form.host
+    notified = effects(appointment, form.change, to)
     services.reschedule(
         organization=appointment.organization,
         actor=actor_of(request),
         appointment=appointment,
         to=to,
+        host=host,
         reason=form.cleaned_data["reason"],
     )
-    return f"Moved to {day_and_time(to)}. {notified}"
+    return f"Moved to {day_and_time(to)}{f', with {host}' if host else ''}. {notified}"
 
 
 @object_action(

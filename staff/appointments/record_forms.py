@@ -12,14 +12,16 @@ from django.http import HttpRequest
 from django.utils.text import get_text_list
 
 from appointments.models import Appointment, CallAnalysis
-from appointments.services import Audience
+from appointments.services import Audience, changes, preview
 from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import Lead
 from notifications.models import Kind, LeadMessage
+from organizations.models import CAN_BE_ASSIGNED, Membership
 from staff.appointments.schedule import warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.fields import LongTextField, RowField
+from staff.toolkit.lists import to_uuid
 from staff.toolkit.timeline import full_time
 from staff.toolkit.times import TimestampField, show_times_about
 from statuses.models import PAID_ROLES, RESULT_ROLES, Board, Status, StatusRole
@@ -154,21 +156,40 @@ class RescheduleForm(ConfirmationForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field, appointment = self.fields["schedule_time"], self.subject
+        # The time and the host to which the calendar's entry was moved.
+        values, self.host, about = self.request.GET, None, {"appointment": appointment.pk}
         field.initial = appointment.schedule_time
-        with suppress(ValueError):  # the time to which the calendar's entry was moved
-            field.initial = parse_timestamp(self.request.GET.get("to", ""))
-        show_times_about(field, organization=appointment.organization_id, appointment=appointment.pk)
+        with suppress(ValueError):
+            field.initial = parse_timestamp(values.get("to", ""))
+        if "host" in values:
+            members = Membership.objects.of(appointment.organization).filter(CAN_BE_ASSIGNED).select_related("user")
+            self.host = members.filter(pk=to_uuid(values["host"])).first()
+        if self.host:
+            about["host"] = self.host.pk
+            former = f" instead of {appointment.host}" if appointment.host else ""
+            audience = preview(appointment, self.change, field.initial)
+            self.question = f"{self.host} becomes the host{former}. {describe(audience, appointment)}"
+        show_times_about(field, organization=appointment.organization_id, **about)
+
+    def change(self, appointment: Appointment, to: datetime) -> None:
+        changes.set_values(appointment, schedule_time=to, **({"host": self.host} if self.host else {}))
+
+    def is_at(self, appointment: Appointment) -> bool:
+        """Return whether the appointment has the new time and host."""
+        return appointment.schedule_time == self.new_time and self.host in (None, appointment.host)
 
     def clean_schedule_time(self) -> datetime:
         self.new_time = truncate_to_ms(self.cleaned_data["schedule_time"])
-        if self.new_time == self.subject.schedule_time:
+        if self.is_at(self.subject):
             raise forms.ValidationError("The appointment already has this time. Choose another one.")
         return self.new_time
 
     def clean(self) -> dict[str, Any]:
+        if "host" in self.request.GET and self.host is None:
+            raise forms.ValidationError("This member can't be a host any more. Load the calendar again.")
         if "schedule_time" in self.cleaned_data:
             moved = copy(self.subject)
-            moved.schedule_time = self.cleaned_data["schedule_time"]
+            self.change(moved, self.cleaned_data["schedule_time"])
             warn_of_overlap(self, moved)
         return self.cleaned_data
 

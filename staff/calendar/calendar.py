@@ -23,10 +23,10 @@ from appointments.conditions import ENDS_AT, LONGEST
 from appointments.free_times import free_spans, next_quarter
 from appointments.models import LONG_COLUMNS, Appointment
 from foundation.db.timestamps import isoformat_z, now
-from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership, Organization
+from organizations.models import CAN_BE_ASSIGNED, IS_ACTIVE_MEMBER, MemberRole, Membership, Organization
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
 from organizations.working_hours import Span
-from staff.appointments.record import state
+from staff.appointments.record import place
 from staff.appointments.schedule import is_canceled
 from staff.calendar.grid import (
     COLORS,
@@ -211,6 +211,7 @@ def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> tuple[list[Me
     hosted = Appointment.objects.of(page.organization).filter(host=OuterRef("pk"))
     has_column = IS_ACTIVE_MEMBER & (Q(role=MemberRole.CLOSER) | Exists(hosted))
     members = Membership.objects.of(page.organization).filter(has_column | Q(pk__in=present - {None}))
+    members = members.annotate(can_be_assigned=CAN_BE_ASSIGNED)
     user = current_user(page.request)
     choices = sorted(
         members.select_related("user")[:MAX_CHOICES], key=lambda host: (host.user_id != user.pk, str(host).lower())
@@ -255,7 +256,7 @@ def fill(page: CalendarPage, column: Column, rests: Mapping[tuple[UUID | None, d
     id = host.pk if isinstance(host, Membership) else None
     for block in column.blocks:
         if block.is_movable and not is_canceled(block.appointment) and not block.begins_before:
-            block.state = state(block.appointment)
+            block.state = place(block.appointment)
     column.more = max(rests.get((id, column.day), 0), 0)
     if column.more:
         days = {"schedule_time_from": column.day, "schedule_time_to": column.day}

@@ -38,6 +38,7 @@ class ConfirmationForm(forms.Form):
     """Base of the forms on confirmation pages; without fields of its own it only asks for a click."""
 
     fields: dict[str, Any]  # of any kind: `forms.Field` has no `queryset`
+    question = ""  # replaces that of the button
 
     def __init__(self, *args: Any, subject: AnyRow, request: HttpRequest, **kwargs: Any) -> None:
         self.subject, self.request = subject, request
@@ -101,7 +102,8 @@ class ObjectAction:
             messages.warning(request, named(row, url, f"{self.label}: {refusal}"))
             return redirect(url)
         if not form.is_valid():
-            context = {"form": form, "question": self.question_about(row), "danger": self.danger, "back_url": url}
+            question = form.question or self.question_about(row)
+            context = {"form": form, "question": question, "danger": self.danger, "back_url": url}
             if self.state:
                 context["state"] = request.POST.get("state", str(self.state(row)))
             context |= page_context(page, request, row, self.label)

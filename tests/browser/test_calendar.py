@@ -37,6 +37,20 @@ def test_an_entry_is_moved_asked_about_put_back_and_refused(members: Members, si
         expect(page.locator("#cal-message")).to_have_text("Nothing was moved.")
         assert place(entry) == before
 
+        # To another host, by mouse and by keyboard
+        becomes = re.compile(r"becomes the host instead of")
+        drag(page, entry, 0, to_next_row=True)
+        expect(dialog).to_contain_text(becomes)
+        page.keyboard.press("Escape")
+        expect(dialog).to_be_hidden()
+        assert place(entry) == before
+        for key in ("m", "ArrowDown", "Enter"):
+            entry.press(key)
+        expect(dialog).to_contain_text(becomes)
+        shown = entry.locator(".cal-time").inner_text()
+        assert shown.startswith(dialog.get_by_label("Time", exact=True).input_value())
+        page.keyboard.press("Escape")
+
         # By keyboard
         other.goto(path)
         own = entry_of(other)
@@ -80,15 +94,17 @@ def place(entry: Locator) -> tuple[float, float]:
     return left, top
 
 
-def drag(page: Page, entry: Locator, distance: float) -> None:
-    """Drag the entry to a later time."""
+def drag(page: Page, entry: Locator, distance: float, *, to_next_row: bool = False) -> None:
+    """Drag the entry to a later time, or to the next host."""
     entry.scroll_into_view_if_needed()
     box = entry.bounding_box()
     assert box is not None
     x, y = box["x"] + 15, box["y"] + 15
+    height = entry.evaluate("link => link.closest('.cal-day').offsetHeight") if to_next_row else 0
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + distance / 2, y)
-    page.mouse.move(x + distance, y)
-    expect(page.locator("#cal-message")).to_have_text(re.compile(r"^Dragan: \w+,? \d+ \w+, \d\d:\d\d$"))
+    page.mouse.move(x + distance, y + height)
+    host = ", .+" if to_next_row else ""
+    expect(page.locator("#cal-message")).to_have_text(re.compile(rf"^Dragan: \w+,? \d+ \w+, \d\d:\d\d{host}$"))
     page.mouse.up()

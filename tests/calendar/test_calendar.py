@@ -12,6 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
+from notifications.models import Notification
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import set_working_hours
 from staff.calendar.grid import Block, Column, Slot
@@ -19,6 +20,7 @@ from tests.factories import deactivate, make_event_type, make_member
 from tests.staff.forms import form_data
 from tests.staff.home_data import NOW, ZONE, Week, at, create_week
 from tests.staff.pages import admin_url, logged_in_client
+from webhooks.models import Event
 
 LIST = admin_url(Appointment, "changelist")
 TUESDAY, WEDNESDAY, THURSDAY = "2026-11-17", "2026-11-18", "2026-11-19"
@@ -276,6 +278,41 @@ def test_a_moved_entry_asks_as_reschedule_does_and_leads_back(mia: Client, week:
     assert (response.status_code, response.url) == (302, f"{LIST}?layout=calendar&days=1")
     moved = Appointment.objects.of(week.organization).get(pk=week.appointments["Tomorrow"].pk)
     assert moved.schedule_time == at(20, 9, 15)
+
+
+def test_an_entry_that_is_moved_to_another_host_asks_once_and_is_one_change(mia: Client, week: Week):
+    """With another time or without: the question names the new host, who gets an invitation and is asked about."""
+    acme, tomorrow = week.organization, week.appointments["Tomorrow"]
+    sam, viewer = week.sam, make_member(week.organization, "vera@acme.example", role=MemberRole.VIEWER)
+    Appointment.objects.of(acme).filter(pk=tomorrow.pk).update(source="MANUAL", invited=[week.hana.pk])
+    events = Event.objects.of(acme).order_by("pk")
+    link, known = f"{move_links(calendar(mia))['Tomorrow']}&to=2026-11-20T14:15:00.000Z", events.count()
+
+    question = mia.get(f"{link}&host={sam.pk}").content.decode()
+    message = mia.post(f"{link}&host={sam.pk}", form_data(mia, f"{link}&host={sam.pk}"), follow=True).content.decode()
+    again = mia.post(f"{link}&host={viewer.pk}", {}, follow=True).content.decode()
+
+    gets = "Hana gets a cancellation by e-mail; Sam gets an invitation by e-mail"
+    assert "Sam becomes the host instead of Hana. " in question
+    assert all(part in question for part in gets.split("; "))
+    assert "Moved to Fri 20 Nov, 09:15, with Sam." in message
+    assert "someone has changed this since you opened the page" in again
+    stored = Appointment.objects.of(acme).get(pk=tomorrow.pk)
+    assert (stored.schedule_time, stored.host) == (at(20, 9, 15), sam)
+    # The lead's is of the touch point.
+    assert [event.type for event in events[known:]] == ["lead.updated", "appointment.rescheduled"]
+    kinds = Notification.objects.of(acme).filter(recipient__in=[week.hana, sam]).values_list("recipient", "kind")
+    assert set(kinds) == {(week.hana.pk, "CALL_REASSIGNED"), (sam.pk, "CALL_BOOKED")}
+
+    # The host alone, and one who can't be one
+    own = f"{move_links(calendar(mia))['Tomorrow']}&host="
+    mia.post(f"{own}{week.hana.pk}", form_data(mia, f"{own}{week.hana.pk}"))
+    path = admin_url(Appointment, "reschedule", tomorrow.pk)
+    viewed = mia.post(f"{path}?host={viewer.pk}", {"schedule_time": "2026-11-21T09:00"})
+    stored.refresh_from_db()
+    assert (stored.schedule_time, stored.host) == (at(20, 9, 15), week.hana)
+    assert events.last().type == "appointment.updated"
+    assert "This member can&#x27;t be a host any more" in viewed.content.decode()
 
 
 def test_an_entry_that_someone_has_changed_meanwhile_is_not_asked_about(mia: Client, week: Week):

@@ -49,8 +49,11 @@
   }
 
   const startsOf = (day) => day.dataset.starts.split(" ").map(Number);
-  // The host's days on the page, in order. A day on which nobody works has no place for an entry.
-  const daysOf = (day) => [...scroll.querySelectorAll(`.cal-day[data-host="${day.dataset.host}"]`)];
+  const isOfHost = (day) => moving.first.day.dataset.host === day.dataset.host;
+  const hostOf = (day) => day.querySelector("h4").title;
+  // Where the moved entry can be put, in order: the days of its host, and those of others who can have calls. A day on
+  // which nobody works has no place for an entry.
+  const days = () => [...scroll.querySelectorAll(".cal-day")].filter((day) => isOfHost(day) || "takes" in day.dataset);
 
   function begin(link) {
     const entry = link.closest("li");
@@ -78,7 +81,8 @@
     const [hour, again = ""] = labels[Math.floor(moving.step / 12)].split(" ");
     const [year, month, number] = moving.day.dataset.day.split("-").map(Number);
     const day = new Date(year, month - 1, number).toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" });
-    return `${day}, ${hour.slice(0, 2)}:${String((moving.step % 12) * 5).padStart(2, "0")} ${again}`.trim();
+    const time = `${day}, ${hour.slice(0, 2)}:${String((moving.step % 12) * 5).padStart(2, "0")} ${again}`.trim();
+    return isOfHost(moving.day) ? time : `${time}, ${hostOf(moving.day)}`;
   }
 
   const nameOf = (link) => link.querySelector("strong").textContent;
@@ -95,14 +99,17 @@
     say(text);
   }
 
-  // Shows the form of *Reschedule* with the new time. The server refuses what someone has changed meanwhile: its page
+  // Shows the form of *Reschedule* with the new time and host. The server refuses what someone has changed meanwhile: its page
   // after that shows the present state, and why.
   async function ask() {
     const { link, day, step, first } = moving;
     moving.asks = true;
     if (day === first.day && step === first.step) return putBack("Nothing was moved.");
-    const to = new Date((startsOf(day)[Math.floor(step / 12)] + (step % 12) * 300) * 1000).toISOString();
-    const query = new URLSearchParams({ to, state: link.dataset.state, calendar: location.search.slice(1) });
+    const query = new URLSearchParams({ state: link.dataset.state, calendar: location.search.slice(1) });
+    // Steps are not exact: what isn't moved in time keeps its minutes.
+    if (day.dataset.day !== first.day.dataset.day || step !== first.step)
+      query.set("to", new Date((startsOf(day)[Math.floor(step / 12)] + (step % 12) * 300) * 1000).toISOString());
+    if (!isOfHost(day)) query.set("host", day.dataset.host);
     const url = `${link.dataset.move}?${query}`;
     const response = await fetch(url, { redirect: "manual" }).catch(() => null);
     if (response?.type === "opaqueredirect") return leave(() => location.reload());
@@ -150,15 +157,16 @@
     scrollAtEdge(event);
     const [low, high, at] = isAcross ? ["top", "bottom", event.clientY] : ["left", "right", event.clientX];
     const near = (day) => {
-      const box = day.closest(isAcross ? ".cal-row" : ".cal-day").getBoundingClientRect();
+      const box = day.getBoundingClientRect();
       return Math.max(box[low] - at, at - box[high], 0);
     };
-    const day = daysOf(moving.day).reduce((best, each) => (near(each) < near(best) ? each : best));
+    const day = days().reduce((best, each) => (near(each) < near(best) ? each : best));
     const box = day.querySelector(".cal-column").getBoundingClientRect();
     const [from, size] = isAcross
       ? [event.clientX - grabbed.left - box.left, box.width]
       : [event.clientY - grabbed.top - box.top, box.height];
-    put(day, Math.round((from / size) * labels.length * (12 / QUARTER)) * QUARTER);
+    const step = (from / size) * labels.length * 12;
+    put(day, Math.abs(step - moving.first.step) < QUARTER / 2 ? moving.first.step : Math.round(step / QUARTER) * QUARTER);
     say(`${nameOf(moving.link)}: ${where()}`);
   });
 
@@ -209,11 +217,11 @@
         return ask();
       } else if (event.key in ARROWS) {
         const [x, y] = ARROWS[event.key];
-        const [along, days] = isAcross ? [x, y] : [y, x];
+        const [along, away] = isAcross ? [x, y] : [y, x];
         if (along) shift(along);
-        const all = daysOf(moving.day);
-        const next = all[all.indexOf(moving.day) + days];
-        if (days && next) put(next, moving.step);
+        const all = days().filter((day) => !event.shiftKey || day.dataset.host === moving.day.dataset.host);
+        const next = all[all.indexOf(moving.day) + away];
+        if (away && next) put(next, moving.step);
         moving.entry.scrollIntoView({ block: "nearest", inline: "nearest" });
       } else return;
       stop(event);
