@@ -1,5 +1,6 @@
 """E-mails to leads about what staff book, move and cancel, and reminders (docs/interface.md, N10 to N16)."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from accounts.time_zone import describe_zone, known_zone
@@ -28,12 +29,22 @@ def accepts_mail(lead: Lead) -> bool:
 
 def find_message(change: Kind, appointment: Appointment) -> LeadMessage | None:
     """Return the message to the lead about a change of the appointment; None if there is none."""
-    organization = appointment.organization
+    return active_message(LEAD_KIND[change], appointment) if can_notify_lead(change, appointment) else None
+
+
+def can_notify_lead(change: Kind, appointment: Appointment) -> bool:
+    """Return whether the lead gets the organization's message about the change, if it has one."""
     if change not in LEAD_KIND or appointment.is_over or has_no_entry(change, appointment):
-        return None
-    if organization.is_test or not accepts_mail(appointment.lead):
-        return None
-    return active_message(LEAD_KIND[change], appointment)
+        return False
+    return not appointment.organization.is_test and accepts_mail(appointment.lead)
+
+
+def leads_to_notify(change: Kind, appointments: Iterable[Appointment]) -> list[Lead]:
+    """Return the leads who get a message about the change of these. Takes one statement for each organization."""
+    rows = [row for row in appointments if can_notify_lead(change, row)]
+    of_each = {row.organization_id: row for row in rows}
+    notifying = {id for id, row in of_each.items() if active_message(LEAD_KIND[change], row)}
+    return list({row.lead_id: row.lead for row in rows if row.organization_id in notifying}.values())
 
 
 def active_message(kind: Kind, appointment: Appointment) -> LeadMessage | None:

@@ -1,19 +1,28 @@
 """The actions on selected appointments of the list."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from appointments.lead_notifications import leads_to_notify
 from appointments.models import Appointment
 from appointments.services import cancel_appointment, edit_appointment, undo_outcome
 from foundation.api.exceptions import Conflict
+from notifications.models import Kind
 from organizations.actors import Actor
+from staff.appointments.schedule import is_canceled
 from staff.toolkit.bulk import Undo, members, selected_action
 from statuses.models import Board, Status, StatusRole
 
-CANCELLATION_EFFECTS = (
-    "The host, setter and triager are notified by e-mail, the leads if Messages to leads has a cancellation, and "
-    "connected apps are updated."
-)
+
+def cancellation_effects(rows: Iterable[Appointment]) -> str:
+    """Return who is notified if these are canceled."""
+    leads = leads_to_notify(Kind.CALL_CANCELED, [row for row in rows if not is_canceled(row)])
+    who = str(leads[0]) if len(leads) == 1 else f"{len(leads)} leads"
+    told = (
+        f"{who} {'gets' if len(leads) == 1 else 'get'} a cancellation by e-mail" if leads else "No lead gets an e-mail"
+    )
+    return f"{told}. The host, setter and triager are notified by e-mail, and connected apps are updated."
 
 
 def appointments_in_words(count: int) -> str:
@@ -47,8 +56,10 @@ set_outcome_selected = selected_action(
         organization=row.organization, actor=actor, appointment=row, status_id=status.pk
     ),
     title="Set the outcome",
-    question=f"How did these appointments go? The leads move with them. A canceled outcome cancels: "
-    f"{CANCELLATION_EFFECTS}",
+    question=lambda rows: (
+        "How did these appointments go? The leads move with them. If you choose a canceled outcome: "
+        f"{cancellation_effects(rows)}"
+    ),
     choices=lambda organization: Status.objects.of(organization).choices(Board.APPOINTMENT, current=None),
     label="Outcome",
     done=lambda count, status: f"{count} marked as {status}.",
@@ -65,7 +76,7 @@ def set_member_selected(role: str) -> Any:  # an action
         ),
         title=f"Set the {role}",
         question=f"Who is the {role} of these appointments from now on? For upcoming appointments, the new member gets "
-        "an invitation by e-mail, the previous one a cancellation, and the others an update.",
+        "an invitation by e-mail, the previous one a cancellation, and the others an update. No lead gets an e-mail.",
         choices=members,
         label=role.capitalize(),
         done=lambda count, member: (
@@ -79,6 +90,6 @@ cancel_selected = selected_action(
     "Cancel the selected appointments",
     lambda actor, row, _: cancel_appointment(organization=row.organization, actor=actor, appointment=row),
     title="Cancel the appointments",
-    question=f"Cancel these appointments? {CANCELLATION_EFFECTS}",
+    question=lambda rows: f"Cancel these appointments? {cancellation_effects(rows)}",
     done=lambda count, _: f"{appointments_in_words(count)} canceled.",
 )

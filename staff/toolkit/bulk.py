@@ -42,7 +42,7 @@ def selected_action(
     change: Callable[..., object],
     *,
     title: str,
-    question: str,
+    question: str | Callable[[list[AnyRow]], str],
     choices: Callable[[Organization], QuerySet[Any]] | None = None,
     label: str = "",
     also: Callable[[], dict[str, forms.Field]] = dict,
@@ -51,8 +51,9 @@ def selected_action(
 ) -> Callable[[AnyPage, HttpRequest, QuerySet[Any]], HttpResponse | None]:
     """Return an action on selected rows. It asks for confirmation, and for one of the organization's `choices`.
 
-    `change(actor, row, choice)` is called with each row that the user may change, and with the values of the fields
-    that `also` returns. With choices, the rows must be of one organization. With `undo`, it returns the stored row.
+    `question` is the text of that page, or a function of the rows that the user may change; `change(actor, row,
+    choice)` is called with each of these, and with the values of the fields that `also` returns. With choices, the rows
+    must be of one organization. With `undo`, it returns the stored row.
     """
 
     @admin.action(description=description, permissions=["change"])
@@ -67,7 +68,10 @@ def selected_action(
             form.fields["value"] = RowField(rows_to_choose, label=label)
             form.fields |= also()
         if data is None or (form and not form.is_valid()):
-            context = {"title": title, "opts": page.opts, "question": question, "action": name, "form": form}
+            text = question
+            if not isinstance(text, str):
+                text = text(list(page.writable_rows(request, rows)[:MAX_SELECTED]))
+            context = {"title": title, "opts": page.opts, "question": text, "action": name, "form": form}
             context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
             return TemplateResponse(request, "admin/confirm_selected.html", context)
         actor, values = actor_of(request), dict(form.cleaned_data) if form else {}

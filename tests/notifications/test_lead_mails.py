@@ -70,6 +70,23 @@ def unsubscribe_link(email: Any) -> str:
     return urlsplit(email.extra_headers["List-Unsubscribe"].strip("<>")).path
 
 
+def test_the_page_that_cancels_several_says_which_leads_get_an_email(
+    api: ApiClient, owner: Client, organization: Organization, messages: None
+):
+    rows = [booked(api, external_reference=name, lead_email=f"{name}@example.com") for name in ("a", "b", "c", "d")]
+    cancel_appointment(organization=organization, actor=owner_actor(organization), appointment=rows[3])
+    Lead.objects.of(organization).filter(pk=rows[2].lead_id).update(unsubscribed_at=MOVED)
+
+    def question(action: str, *selected: Appointment) -> str:
+        data = {"action": action, "_selected_action": [str(row.pk) for row in selected], "index": "0"}
+        text: str = owner.post(admin_url(Appointment, "changelist"), data).context["question"]
+        return text
+
+    assert "? 2 leads get a cancellation by e-mail. The host," in question("cancel_selected", *rows)
+    assert "outcome: Ada gets a cancellation by e-mail. The host," in question("set_outcome_selected", *rows[1:])
+    assert "? No lead gets an e-mail. The host," in question("cancel_selected", *rows[2:])
+
+
 def test_a_booking_by_staff_its_move_and_its_cancellation_reach_the_lead_and_their_calendar(
     owner: Client, organization: Organization, host: Membership, messages: None, mailoutbox: list[Any]
 ):

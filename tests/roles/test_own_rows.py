@@ -131,7 +131,7 @@ def test_a_bulk_action_skips_rows_that_the_user_may_not_change(
 
     response = client.post(admin_url(Appointment, "changelist"), data)
 
-    assert shown_messages(response) == ["Skipped 1: you may not change them.", "2 changed."]
+    assert shown_messages(response) == ["Skipped 1: you may not change them.", "2 appointments canceled."]
     outcomes = Appointment.unscoped.filter(outcome__role="CANCELED").values_list("external_reference", flat=True)
     assert set(outcomes) == {"mine", "free"}
 
