@@ -1,6 +1,7 @@
 """Tells an open page what others have changed since it was loaded. Visible pages ask every 30 seconds (admin.js).
 
-The answer is one sentence: what a person is reading or typing stays until they choose to load the page again.
+The answer is one sentence: what a person is reading or typing stays until they choose to load the page again. A board
+loads its cards itself (board.js). An answer that hasn't changed is a 304.
 """
 
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, JsonResponse
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
+from django.views.decorators.http import conditional_page
 
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.fields import parse_timestamp, parse_uuid
@@ -31,6 +33,7 @@ MAX_ORGANIZATIONS = 20
 MAX_AGE = timedelta(days=7)
 
 
+@conditional_page
 def updates_view(request: HttpRequest) -> JsonResponse:
     """Return the sentence, empty if there is nothing to say. Raises BadRequest for parameters that no page sends."""
     page, since, row_id = read_parameters(request)

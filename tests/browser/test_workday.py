@@ -110,8 +110,8 @@ def test_a_browser_in_another_zone_offers_it_once(members: Members):
         expect(page.get_by_text("this browser is in")).to_be_hidden()
 
 
-def test_a_setter_moves_a_card_by_menu_and_by_drag(members: Members):
-    with members.page("SETTER") as page:
+def test_a_setter_moves_a_card_by_menu_and_by_drag_and_a_colleague_sees_it(members: Members):
+    with members.page("SETTER") as page, members.page("MANAGER") as watching:
         page.goto(f"{LEADS}add/")
         page.get_by_label("E-mail").fill("mo.board@example.com")
         page.get_by_label("First name").fill("Mobo")
@@ -120,11 +120,17 @@ def test_a_setter_moves_a_card_by_menu_and_by_drag(members: Members):
         page.goto(f"{LEADS}?view=all&layout=board&q=mo.board")
         new, booked = page.get_by_role("list", name="New lead"), page.get_by_role("list", name="Appointment booked")
         expect(new).to_contain_text("Mobo")
+        watching.clock.install()
+        watching.goto(page.url)
+        expect(watching.get_by_role("list", name="New lead")).to_contain_text("Mobo")
 
         page.get_by_label("Move Mobo").click()
         page.get_by_label("Move to").select_option(label="Appointment booked")
         page.get_by_role("button", name="Move", exact=True).click()
         expect(booked).to_contain_text("Mobo")
+        watching.clock.fast_forward(31_000)
+        expect(watching.get_by_role("list", name="Appointment booked")).to_contain_text("Mobo")
+        expect(watching.locator(".board-message")).to_have_text("1 changed.")
 
         booked.get_by_text("mo.board@example.com").hover()
         page.mouse.down()

@@ -85,6 +85,8 @@ def test_a_record_says_who_changed_it(owner: Client, api: ApiClient) -> None:
         api.post(f"/api/external/appointments/{id}/notes", {"note": "Called back"})
 
         assert [ask(owner, url) for url in records] == ["Changed just now by Tests."] * 2
+        tag = owner.get(records[0]).headers["ETag"]
+        assert owner.get(records[0], headers={"If-None-Match": tag}).status_code == 304
         clock.shift(timedelta(minutes=10))
         assert ask(owner, records[0]).startswith("Changed at 10:00")
 

@@ -78,18 +78,23 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// Asks every half minute, while the page is visible, what others have changed since it was loaded.
+// Asks every half minute, while the page is visible, what others have changed since it was loaded. A page that shows
+// changes by itself prevents the default of the event `updates`.
 document.addEventListener("DOMContentLoaded", () => {
   const updates = document.getElementById("updates");
   if (!updates) return;
   const [line, text] = [updates.querySelector("p"), updates.querySelector("span")];
-  let asked = Date.now();
+  let [asked, tag] = [Date.now(), ""];
   const ask = async () => {
     if (document.hidden || Date.now() - asked < 29_000) return;
     asked = Date.now();
-    const response = await fetch(updates.dataset.url, { redirect: "manual" }).catch(() => null);
-    const answer = response?.ok ? await response.json().catch(() => null) : null;
+    const headers = tag ? { "If-None-Match": tag } : {};
+    const response = await fetch(updates.dataset.url, { redirect: "manual", headers }).catch(() => null);
+    const answer = response?.ok ? await response.json().catch(() => null) : null; // 304: the same as before
+    tag = response?.headers.get("ETag") ?? tag;
     if (!answer?.text || text.textContent === answer.text) return;
+    const event = new CustomEvent("updates", { detail: answer.text, cancelable: true });
+    if (!updates.dispatchEvent(event)) return (tag = "");
     text.textContent = answer.text;
     line.hidden = false;
   };

@@ -166,6 +166,34 @@
   }
   all(".board-more").forEach(watch);
 
+  // Shows what others have moved, unless a card is being moved here: then it is shown half a minute later.
+  const updates = document.getElementById("updates");
+  updates?.addEventListener("updates", async (event) => {
+    event.preventDefault();
+    if (board.querySelector(".board-busy, .board-menu[open], .sortable-chosen")) return;
+    const response = await fetch(location.href).catch(() => null);
+    if (!response?.ok || response.redirected) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const lists = all(".board-cards", page);
+    if (lists.map((list) => list.dataset.column).join() !== all(".board-cards").map((list) => list.dataset.column).join()) {
+      updates.querySelector("span").textContent = event.detail; // other columns: the page has to be loaded again
+      updates.querySelector("p").hidden = false;
+      return;
+    }
+    const focused = document.activeElement.closest?.(".board-card");
+    const focusedId = focused && idOf(focused);
+    for (const fresh of lists) {
+      const list = listOf(fresh.dataset.column);
+      const [shown, present] = [list, fresh].map((each) => each.closest(".board-column").querySelector("[data-count]"));
+      shown.textContent = present.textContent;
+      list.replaceChildren(...fresh.children);
+      all(".board-more", list).forEach(watch);
+    }
+    if (focusedId) all(".board-card").find((card) => idOf(card) === focusedId)?.querySelector("a").focus();
+    updates.dataset.url = page.getElementById("updates").dataset.url;
+    say(event.detail, false);
+  });
+
   const name = `board-folded ${location.pathname}`;
   const folded = new Set(JSON.parse(localStorage.getItem(name) ?? "[]"));
   for (const column of all(".board-column")) {
