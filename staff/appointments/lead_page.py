@@ -16,7 +16,7 @@ MAX_LISTED = 5  # appointments beside the timeline
 
 
 def booking_link(request: HttpRequest, lead: Lead) -> RecordButton | None:
-    if not has_role(request, PERMISSIONS[Area.WORK].add, lead.organization_id):
+    if lead.is_erased or not has_role(request, PERMISSIONS[Area.WORK].add, lead.organization_id):
         return None
     parameters = urlencode({"organization": lead.organization_id, "lead": lead.pk})
     return RecordButton("Book", f"{reverse('admin:appointments_appointment_add')}?{parameters}", "b")

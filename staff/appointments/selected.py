@@ -1,17 +1,32 @@
 """The actions on selected appointments of the list."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.http import HttpRequest
+
 from appointments.lead_notifications import leads_to_notify
 from appointments.models import Appointment
-from appointments.services import cancel_appointment, edit_appointment, undo_outcome
+from appointments.services import (
+    cancel_appointment,
+    edit_appointment,
+    remove_next_step,
+    set_next_step,
+    undo_outcome,
+)
 from foundation.api.exceptions import Conflict
+from foundation.db.timestamps import now, truncate_to_ms
+from leads.models import TouchPointType
 from notifications.models import Kind
 from organizations.actors import Actor
+from staff.appointments.record_forms import may_change
 from staff.appointments.schedule import is_canceled
+from staff.leads.next_steps import open_steps, own_membership
+from staff.toolkit.actions import actor_of
 from staff.toolkit.bulk import Undo, members, selected_action
+from staff.toolkit.times import TimestampField
 from statuses.models import Board, Status, StatusRole
 
 
@@ -29,41 +44,70 @@ def appointments_in_words(count: int) -> str:
     return "1 appointment" if count == 1 else f"{count:,} appointments"
 
 
-def outcome_and_lead_status(appointment: Appointment) -> list[Any]:
-    outcome = appointment.outcome_id
-    return [str(outcome) if outcome else None, str(appointment.lead.status_id)]
+def set_outcome(
+    request: HttpRequest, appointment: Appointment, outcome: Status, *, next_step_at: datetime | None
+) -> Appointment:
+    """Set the outcome, and after a follow-up the next step, if the user may change the lead."""
+    organization, actor = appointment.organization, actor_of(request)
+    stored = edit_appointment(organization=organization, actor=actor, appointment=appointment, status_id=outcome.pk)
+    if next_step_at and outcome.role == StatusRole.FOLLOW_UP and may_change(request, appointment.lead):
+        set_next_step(
+            organization=organization,
+            actor=actor,
+            lead_id=appointment.lead_id,
+            at=truncate_to_ms(next_step_at),
+            type=TouchPointType.CALL,
+            owner=own_membership(request, appointment.lead) or appointment.lead.setter,
+        )
+    return stored
+
+
+def outcome_question(rows: list[Appointment]) -> str:
+    early = sum(row.schedule_time > now() for row in rows)
+    to_come = f"{early} of these calls {'is' if early == 1 else 'are'} still to come. " if early else ""
+    start = f"How did these appointments go? {to_come}The leads move with them."
+    return f"{start} If you choose a canceled outcome: {cancellation_effects(rows)}"
+
+
+def outcome_values(appointment: Appointment) -> list[Any]:
+    """Return the ids of the outcome, of the lead's status, and of the lead's open next steps."""
+    outcome, steps = appointment.outcome_id, open_steps(appointment.lead).values_list("pk", flat=True)
+    return [str(outcome) if outcome else None, str(appointment.lead.status_id), [str(step) for step in steps]]
 
 
 def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], after: list[Any]) -> None:
     """Undo an outcome. Raises Conflict for a cancellation and its like, because people were notified."""
-    (former, former_status), (undone, status) = before, after
-    roles = Status.objects.of(appointment.organization).filter(pk__in=[former, undone]).values_list("role", flat=True)
+    (former, former_status, steps), (undone, status, steps_after) = before, after
+    organization = appointment.organization
+    roles = Status.objects.of(organization).filter(pk__in=[former, undone]).values_list("role", flat=True)
     if former is None or StatusRole.CANCELED in roles:
         raise Conflict("This can't be undone, because people were notified")
     undo_outcome(
-        organization=appointment.organization,
+        organization=organization,
         actor=actor,
         appointment=appointment,
         outcome=(UUID(former), UUID(undone)),
         lead_status=(UUID(former_status), UUID(status)),
     )
+    for step in set(steps_after) - set(steps):
+        remove_next_step(organization=organization, actor=actor, lead_id=appointment.lead_id, step_id=UUID(step))
 
 
 set_outcome_selected = selected_action(
     "set_outcome_selected",
     "Set the outcome of the selected appointments",
-    lambda actor, row, status: edit_appointment(
-        organization=row.organization, actor=actor, appointment=row, status_id=status.pk
-    ),
+    set_outcome,
     title="Set the outcome",
-    question=lambda rows: (
-        "How did these appointments go? The leads move with them. If you choose a canceled outcome: "
-        f"{cancellation_effects(rows)}"
-    ),
+    question=outcome_question,
     choices=lambda organization: Status.objects.of(organization).choices(Board.APPOINTMENT, current=None),
     label="Outcome",
+    also=lambda: {
+        "next_step_at": TimestampField(
+            required=False, label="After a follow-up: when is the next step?", help_text="A call by you."
+        )
+    },
     done=lambda count, status: f"{count} marked as {status}.",
-    undo=Undo(outcome_and_lead_status, restore_outcome, lambda outcome: outcome.role != StatusRole.CANCELED),
+    undo=Undo(outcome_values, restore_outcome, lambda outcome: outcome.role != StatusRole.CANCELED),
 )
 
 
@@ -71,8 +115,8 @@ def set_member_selected(role: str) -> Any:  # an action
     return selected_action(
         f"set_{role}_selected",
         f"Set the {role} of the selected appointments",
-        lambda actor, row, member: edit_appointment(
-            organization=row.organization, actor=actor, appointment=row, **{role: member}
+        lambda request, row, member: edit_appointment(
+            organization=row.organization, actor=actor_of(request), appointment=row, **{role: member}
         ),
         title=f"Set the {role}",
         question=f"Who is the {role} of these appointments from now on? For upcoming appointments, the new member gets "
@@ -88,7 +132,7 @@ def set_member_selected(role: str) -> Any:  # an action
 cancel_selected = selected_action(
     "cancel_selected",
     "Cancel the selected appointments",
-    lambda actor, row, _: cancel_appointment(organization=row.organization, actor=actor, appointment=row),
+    lambda request, row, _: cancel_appointment(organization=row.organization, actor=actor_of(request), appointment=row),
     title="Cancel the appointments",
     question=lambda rows: f"Cancel these appointments? {cancellation_effects(rows)}",
     done=lambda count, _: f"{appointments_in_words(count)} canceled.",

@@ -15,6 +15,7 @@ from staff.appointments.schedule import is_canceled
 from staff.appointments.undoing import undo_button
 from staff.boards.boards import BoardLayout
 from staff.boards.cards import short_time
+from staff.leads.lists import phone_link
 from statuses.models import Board, Status, StatusRole
 
 
@@ -25,7 +26,7 @@ class LeadBoard(BoardLayout):
         at, kind = row.next_touch_point_at, row.get_next_touch_point_type_display() or "Next"
         return [
             f"{kind}: {short_time(at)}" if at else "",
-            row.phone_e164 or row.email,
+            phone_link(row) or row.email,
             " · ".join(str(fact) for fact in (row.setter, row.last_source) if fact),
         ]
 

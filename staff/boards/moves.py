@@ -21,9 +21,8 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
 from staff.boards.cards import Card, board_order
-from staff.leads.next_steps import MAX_QUERY
 from staff.toolkit.actions import AnyPage, AnyRow, actor_of, page_context
-from staff.toolkit.lists import to_uuid
+from staff.toolkit.lists import MAX_QUERY, to_uuid
 from staff.toolkit.timeline import full_time
 from statuses.models import Status
 

@@ -1,13 +1,10 @@
 """Logging a call with one click: on the lead's page, in the list of opt-ins, and on Home."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -16,6 +13,7 @@ from leads.models import CallResult, Lead
 from staff.leads.next_steps import home_url, set_next_step
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.fields import LongTextField, SelectField
+from staff.toolkit.lists import list_url
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import Cursor, TimelineEntry, newest
 
@@ -27,11 +25,7 @@ class CallForm(ConfirmationForm):
 
 def next_url(request: HttpRequest, lead: Lead) -> str:
     """Return Home or the list of opt-ins if the button was there, else the lead's page."""
-    opt_ins, list_url = reverse("admin:optins_optin_changelist"), ""
-    with suppress(ValueError):  # the header is no address
-        came_from = urlsplit(request.headers.get("referer", ""))
-        list_url = f"{opt_ins}?{came_from.query}" if came_from.path == opt_ins else ""
-    return home_url(request) or list_url or row_url(lead)
+    return home_url(request) or list_url(request, "admin:optins_optin_changelist") or row_url(lead)
 
 
 @object_action(

@@ -193,15 +193,15 @@ class PossibleDuplicateAdmin(TenantAdmin):
     can_add = False
     is_read_only = True
     list_display = ("older", "newer", "in_common")
-    older = column("Lead", lambda pair: describe(pair.first))
-    newer = column("Possible duplicate", lambda pair: describe(pair.second))
+    older = column("Lead", lambda pair: contact(pair.first, row_url(pair.first)))
+    newer = column("Possible duplicate", lambda pair: contact(pair.second, row_url(pair.second)))
     list_display_links = None
     select_related = ("first", "second")
     actions = (
         selected_action(
             "dismiss_selected",
             "Not duplicates",
-            lambda actor, pair, _: dismiss(organization=pair.organization, leads=(pair.first_id, pair.second_id)),
+            lambda request, pair, _: dismiss(organization=pair.organization, leads=(pair.first_id, pair.second_id)),
             title="Not duplicates",
             question="Are these different people? They are not shown as possible duplicates again.",
         ),
@@ -257,7 +257,3 @@ class PossibleDuplicateAdmin(TenantAdmin):
         url, label = compare_url(pair.first_id, pair.second_id), f"Compare {pair.first} and {pair.second}"
         link = format_html('<a class="text-link underline" href="{}" aria-label="{}">Compare</a>', url, label)
         return two_lines(link, reasons)
-
-
-def describe(lead: Lead) -> SafeString:
-    return format_html('<a class="break-words text-link" href="{}">{}</a>', row_url(lead), contact(lead))

@@ -10,7 +10,7 @@ from leads.phones import Phone, parse_phone
 from leads.services import edit_lead
 from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership
-from staff.leads.next_steps import HandOverField, open_steps
+from staff.leads.next_steps import HandOverField, next_url, open_steps
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.fields import RowField, TextField
 from staff.toolkit.record import RecordAdmin
@@ -54,6 +54,7 @@ class SetterForm(ConfirmationForm):
     form=PhoneForm,
     is_possible=lambda lead: not lead.is_erased,
     state=lambda lead: lead.phone_e164,
+    next_url=next_url,
     is_done=lambda lead, form: form.is_valid() and lead.phone_e164 == getattr(form.cleaned_data["phone"], "e164", None),
 )
 def set_phone(page: RecordAdmin, request: HttpRequest, lead: Lead, form: PhoneForm) -> str:
@@ -74,6 +75,7 @@ def set_phone(page: RecordAdmin, request: HttpRequest, lead: Lead, form: PhoneFo
     form=SetterForm,
     is_possible=lambda lead: not lead.is_erased,
     state=lambda lead: lead.setter_id,
+    next_url=next_url,
     is_done=lambda lead, form: form.is_valid() and lead.setter == form.cleaned_data["setter"],
 )
 def set_setter(page: RecordAdmin, request: HttpRequest, lead: Lead, form: SetterForm) -> str:

@@ -25,7 +25,7 @@ from staff.imports import ImportButton
 from staff.leads import facts, next_steps, record
 from staff.leads.calls import call_notice, calls, log_call
 from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
-from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step, phone_link
+from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step, phone, setter
 from staff.leads.privacy import erase, erasure_notice, export_json
 from staff.leads.source_labels import source_column
 from staff.optins import opt_ins
@@ -125,8 +125,8 @@ def leads_in_words(count: int) -> str:
 set_status_selected = selected_action(
     "set_status_selected",
     "Set the status of the selected leads",
-    lambda actor, lead, status: change_status(
-        organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=status.pk
+    lambda request, lead, status: change_status(
+        organization=lead.organization, actor=actor_of(request), lead_id=lead.pk, status_id=status.pk
     ),
     title="Set the status",
     question="Which status should these leads get?",
@@ -143,8 +143,12 @@ set_status_selected = selected_action(
 set_setter_selected = selected_action(
     "set_setter_selected",
     "Assign the selected leads",
-    lambda actor, lead, member, hand_over_steps: edit_lead(
-        organization=lead.organization, actor=actor, lead=lead, setter=member, hand_over_steps=hand_over_steps
+    lambda request, lead, member, hand_over_steps: edit_lead(
+        organization=lead.organization,
+        actor=actor_of(request),
+        lead=lead,
+        setter=member,
+        hand_over_steps=hand_over_steps,
     ),
     title="Assign",
     question="Who should follow these leads as their setter?",
@@ -165,10 +169,9 @@ class LeadAdmin(RecordAdmin):
     form = LeadForm
     list_display_links = None  # the contact has them: to the lead, and to its phone
     column_values = calls_of("pk")
-    list_display = ("lead_contact", status_column("status", "Status"), "setter", next_step, "changed", "last_source")
-    more_columns = ("email", "phone", "first_source", "next_touch_point", "created")
+    list_display = ("lead_contact", status_column("status", "Status"), setter, next_step, "changed", "last_source")
+    more_columns = ("email", phone, "first_source", "next_touch_point", "created")
     related_of_columns = {"first_source": "first_source"}
-    phone = column("Phone", phone_link, ordering="phone_e164")
     next_touch_point = time_column("next_touch_point_at", "Next step date")
     created = time_column("created_at", "Created")
     lead_contact = column(
@@ -277,6 +280,17 @@ class LeadAdmin(RecordAdmin):
 
     def has_erase_permission(self, request: HttpRequest, obj: Lead) -> bool:
         return has_role(request, PERMISSIONS[Area.PRIVACY].write, obj.organization_id)
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Return the list, whose rows say in its own page whether the user may change them."""
+        cl = super().get_changelist_instance(request)
+        is_list = request.resolver_match and request.resolver_match.url_name == self.list_name  # or an export
+        if is_list and self.has_write_permission(request):
+            rows = Lead.unscoped.filter(pk__in=[lead.pk for lead in cl.result_list])
+            writable = set(self.writable_rows(request, rows).values_list("pk", flat=True))
+            for lead in cl.result_list:
+                lead.may_change = lead.pk in writable
+        return cl
 
     @staticmethod
     def choice_label(lead: Lead) -> str:

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -23,19 +24,18 @@ from staff.toolkit.actions import AnyPage
 from staff.toolkit.lists import NOTHING, day_and_time, two_lines
 
 
-def contact(lead: Lead, url: str = "", calls: str = "") -> SafeString:
-    """Return the lead's name, linked if there is a URL, e-mail and phone, and what is known of calls."""
+def contact(lead: Lead, url: str, calls: str = "") -> SafeString:
+    """Return the lead's name as a link to the URL, e-mail and phone, and what is known of calls."""
     name = f"{lead.first_name} {lead.last_name}".strip()
-    first = format_html('<a class="list-link" href="{}">{}</a>', url, name or lead.email) if url else name or lead.email
-    phone = phone_link(lead) if url else lead.phone_e164
-    below = [(text,) for text in (lead.email if name else "", phone, calls) if text]
+    first = format_html('<a class="list-link" href="{}">{}</a>', url, name or lead.email)
+    below = [(text,) for text in (lead.email if name else "", phone_link(lead), calls) if text]
     parts = format_html_join(" ", "<span>{}</span>", below)
     return two_lines(first, format_html('<span class="list-contact">{}</span>', parts))
 
 
 def phone_link(lead: Lead) -> SafeString | str:
     phone = lead.phone_e164
-    return format_html('<a href="tel:{}" title="Call {}">{}</a>', phone, lead, phone) if phone else ""
+    return format_html('<a href="tel:{}" title="Call {}" draggable="false">{}</a>', phone, lead, phone) if phone else ""
 
 
 def calls_of(lead: str) -> dict[str, Subquery]:
@@ -57,8 +57,33 @@ def describe_calls(row: Any) -> str:  # a row with the annotations of `calls_of`
     return f"{result}, {time}" if row.call_count == 1 else f"{row.call_count} calls, last: {result}, {time}"
 
 
+def editable(lead: Any, text: object, action: str, title: str) -> SafeString | str:
+    """Return a cell whose text opens the form of the action, if the list has marked the lead as `may_change`."""
+    if not getattr(lead, "may_change", False) or lead.is_erased:
+        return str(text)
+    url = reverse(f"admin:leads_lead_{action}", args=[lead.pk])
+    return format_html('<a class="list-edit" data-form href="{}" title="{}">{}</a>', url, title, text)
+
+
+@admin.display(description="Setter", ordering="setter")
+def setter(lead: Lead) -> SafeString | str:
+    return editable(lead, lead.setter or "Unassigned", "set_setter", "Change the setter")
+
+
+@admin.display(description="Phone", ordering="phone_e164")
+def phone(lead: Lead) -> SafeString:
+    number = phone_link(lead)
+    return format_html("{} {}", number, editable(lead, "Change" if number else "Add", "set_phone", "Change the phone"))
+
+
 @admin.display(description="Next step", ordering="next_step_at")
 def next_step(lead: Lead) -> SafeString | str:
+    if lead.next_step_at:
+        return editable(lead, describe_step(lead), "change_next_step", "Change the next step")
+    return editable(lead, describe_step(lead), "set_next_step", "Set the next step")
+
+
+def describe_step(lead: Lead) -> SafeString | str:
     if lead.next_step_at:
         label, time = lead.get_next_step_type_display() or "Next step", lead.next_step_at
     elif lead.next_touch_point_at:

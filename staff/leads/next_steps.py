@@ -25,13 +25,13 @@ from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row
 from staff.toolkit.bulk import members
 from staff.toolkit.fields import RowField, SelectField, TextField
 from staff.toolkit.forms import NewIdField
+from staff.toolkit.lists import MAX_QUERY, list_url
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import PAGE, Cursor, TimelineEntry, full_time, newest
 from staff.toolkit.times import TimestampField, show_times_about
 
 MINUTES = 15  # of the free times that are offered
 MAX_SHOWN = 20  # open steps of a lead
-MAX_QUERY = 2_000  # characters of an address to return to
 
 
 class NextStepForm(ConfirmationForm):
@@ -121,11 +121,23 @@ def home_url(request: HttpRequest) -> str:
     return "" if query is None or len(query) > MAX_QUERY else f"{reverse('admin:index')}?{query}"
 
 
+def next_url(request: HttpRequest, lead: Lead) -> str:
+    """Return the address of the page with the link to the form: Home, the list, or the lead's page."""
+    return home_url(request) or list_url(request, "admin:leads_lead_changelist") or row_url(lead)
+
+
 def describe(step: NextStep) -> str:
     return f"{step}, {full_time(step.at)}{f', {step.owner}' if step.owner else ''}"
 
 
-@object_action("Next step …", icon="event", question="It stays due until it is marked as done.", form=NextStepForm)
+@object_action(
+    "Next step …",
+    icon="event",
+    question="It stays due until it is marked as done.",
+    form=NextStepForm,
+    is_possible=lambda lead: not lead.is_erased,
+    next_url=next_url,
+)
 def set_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: NextStepForm) -> str:
     values = {name: value for name, value in form.cleaned_data.items() if name != "new_id"}
     actor, id = actor_of(request), form.cleaned_data["new_id"]
@@ -139,7 +151,7 @@ def set_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Nex
     question="When, how, and by whom?",
     form=ChangeStepForm,
     is_possible=has_step,
-    next_url=lambda request, lead: home_url(request) or row_url(lead),
+    next_url=next_url,
 )
 def change_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ChangeStepForm) -> str:
     values = {name: value for name, value in form.cleaned_data.items() if name != "step"}
@@ -154,7 +166,7 @@ def change_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: 
     question="Mark the next step as done?",
     form=StepForm,
     is_possible=has_step,
-    next_url=lambda request, lead: home_url(request) or row_url(lead),
+    next_url=next_url,
 )
 def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: StepForm) -> str:
     actor, id = actor_of(request), form.cleaned_data["step"]

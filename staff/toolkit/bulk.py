@@ -51,7 +51,7 @@ def selected_action(
 ) -> Callable[[AnyPage, HttpRequest, QuerySet[Any]], HttpResponse | None]:
     """Return an action on selected rows. It asks for confirmation, and for one of the organization's `choices`.
 
-    `question` is the text of that page, or a function of the rows that the user may change; `change(actor, row,
+    `question` is the text of that page, or a function of the rows that the user may change; `change(request, row,
     choice)` is called with each of these, and with the values of the fields that `also` returns. With choices, the rows
     must be of one organization. With `undo`, it returns the stored row.
     """
@@ -74,9 +74,9 @@ def selected_action(
             context = {"title": title, "opts": page.opts, "question": text, "action": name, "form": form}
             context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
             return TemplateResponse(request, "admin/confirm_selected.html", context)
-        actor, values = actor_of(request), dict(form.cleaned_data) if form else {}
+        values = dict(form.cleaned_data) if form else {}
         choice = values.pop("value", None)
-        changed = change_rows(page, request, rows, lambda row: change(actor, row, choice, **values), undo)
+        changed = change_rows(page, request, rows, lambda row: change(request, row, choice, **values), undo)
         if changed:
             button = undo_button(request, name, changed) if undo and undo.is_offered(choice) else ""
             text = done(len(changed), choice)

@@ -1,8 +1,10 @@
 """What lists are made of: limits, because they may have any number of rows, filters, and cells of columns."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import admin
@@ -11,6 +13,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.core.paginator import Page, Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import cached_property
@@ -28,6 +31,7 @@ from foundation.db.timestamps import now
 MAX_COUNT = 10_000  # rows that a list counts, shows page by page, and sorts without an index
 # A search compares each word with each search field, so its cost grows with the number of words.
 MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
+MAX_QUERY = 2_000  # characters of an address to return to
 NOTHING = "–"
 SOON = timedelta(hours=2)
 DAYS = {-1: "Yesterday", 0: "Today", 1: "Tomorrow"}
@@ -165,6 +169,16 @@ def day_and_time(time: datetime | None, *, with_distance: bool = True) -> SafeSt
     if abs(time - at) < timedelta(minutes=1):
         return two_lines(text, "now")
     return two_lines(text, f"in {timesince(at, time)}" if time > at else f"{timesince(time, at)} ago")
+
+
+def list_url(request: HttpRequest, *names: str) -> str:
+    """Return the address of the list, one of those with these names, that the request comes from; "" for any other."""
+    with suppress(ValueError):  # the header is no address
+        came_from = urlsplit(request.headers.get("referer", ""))
+        # Django refuses to redirect to long addresses, when the change is already stored.
+        if came_from.path in map(reverse, names) and len(came_from.query) <= MAX_QUERY:
+            return f"{came_from.path}?{came_from.query}"
+    return ""
 
 
 def column(label: str, value: Callable[[Any], object], **options: Any) -> Callable[[object, Model], object]:

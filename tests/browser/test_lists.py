@@ -42,6 +42,12 @@ def several(site: Site) -> list[str]:
 def test_a_manager_changes_several_rows_at_once(members: Members, site: Site, several: list[str]):
     with members.page("MANAGER") as page:
         search(page, "Leads", "@several.example")
+        page.get_by_title("Change the setter").first.click()
+        dialog = page.get_by_role("dialog", name="Change the setter")
+        dialog.get_by_role("combobox", name="Setter").select_option(label="Hannah Weiss")
+        dialog.get_by_role("button", name="Change the setter").click()
+        expect(page.locator("#result_list").get_by_text("Hannah Weiss")).to_be_visible()
+        expect(page.get_by_text("now belongs to Hannah Weiss.")).to_be_visible()
         run_on_all(page, "Set the status of the selected leads", status="Follow-up")
         expect(page.get_by_text("3 leads moved to Follow-up.")).to_be_visible()
         run_on_all(page, "Assign the selected leads", setter="Grace Kim")

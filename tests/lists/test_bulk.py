@@ -1,6 +1,7 @@
 """Actions on selected rows that ask for a status or a member."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -27,10 +28,10 @@ def rows(organization: Organization) -> list[Appointment]:
     return list(Appointment.objects.of(organization).order_by("external_reference"))
 
 
-def send(client: Client, action: str, selected: list[Any], value: object = None) -> Any:
+def send(client: Client, action: str, selected: list[Any], value: object = None, **fields: str) -> Any:
     """Select rows for an action, and answer its page if there is a value."""
     data = {"action": action, "_selected_action": [str(row.pk) for row in selected], "index": "0"}
-    answer = {"confirmed": "yes", "value": str(value)} if value else {}
+    answer = {"confirmed": "yes", "value": str(value), **fields} if value else {}
     return client.post(list_url(type(selected[0])), {**data, **answer})
 
 
@@ -93,6 +94,24 @@ def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointm
     undone = owner.post(list_url(Lead), undo_of(response))
     assert shown_messages(undone)[-1] == "Undone for 1. 1 had changed since and stay as they are."
     assert {lead.setter for lead in Lead.objects.of(organization)} == {stranger, None}
+
+
+def test_a_follow_up_of_selected_appointments_asks_when(rows: list[Appointment], organization: Organization):
+    owner, follow_up = logged_in_client(owner_of(organization)), Status.objects.of(organization).get(role="FOLLOW_UP")
+    before = state_of(organization)
+
+    question = send(owner, "set_outcome_selected", rows).context["question"]
+    when = {"next_step_at_0": "2030-01-05", "next_step_at_1": "9:30"}
+    response = send(owner, "set_outcome_selected", rows, follow_up.pk, **when)
+
+    assert "2 of these calls are still to come." in question
+    steps = NextStep.objects.of(organization).values_list("lead", "at", "owner")
+    at = datetime(2030, 1, 5, 9, 30, tzinfo=UTC)
+    assert set(steps) == {(row.lead_id, at, owner_of(organization).pk) for row in rows}
+    assert {lead.status for lead in Lead.objects.of(organization)} == {follow_up}
+    undone = owner.post(list_url(Appointment), undo_of(response))
+    assert shown_messages(undone)[-1] == "Undone for 2."
+    assert state_of(organization) == before
 
 
 def undo_of(response: Any) -> dict[str, str]:

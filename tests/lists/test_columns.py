@@ -1,5 +1,6 @@
 """The columns of a list: chosen by each member, in the address, and in saved views."""
 
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from optins.models import OptIn
 from organizations.models import Membership, Organization, SavedView
 from organizations.saved_views import MAX_VIEWS
 from staff.toolkit.columns import key_of
+from tests.client import ApiClient
 from tests.factories import make_api, owner_of
 from tests.staff.pages import admin_url, logged_in_client
 
@@ -94,6 +96,31 @@ def test_a_saved_view_keeps_its_columns_and_a_members_own_ones_are_no_view(owner
     assert shown(owner, changed) == ["lead_contact", "setter"]
     assert shown(owner, LEADS) == ["lead_contact", "phone"]
     assert [tab.label for tab in owner.get(changed).context["cl"].tabs][-2:] == ["All", "E-mails"]
+
+
+def test_setter_phone_and_next_step_are_changed_in_the_list_by_whom_they_may(
+    api: ApiClient, owner: Client, organization: Organization, host: Membership
+):
+    for name, email in {"a": host.user.email, "b": owner_of(organization).user.email}.items():
+        api.book(external_reference=name, lead_email=f"{name}@example.com", host_email=email)
+    query = f"{LEADS}?view=all&columns=lead_contact,phone,setter,next_step"
+    lead = Lead.objects.of(organization).get(email="a@example.com")
+
+    client = logged_in_client(host)
+    found = re.findall(r'data-form href="([^"]+)"', client.get(query).content.decode())
+    links = [link for link in found if str(lead.pk) in link]
+    answers = [
+        client.post(links[0], {"phone": "+14155552671"}, headers={"Referer": f"http://testserver{query}"}),
+        client.post(links[1], {"setter": host.pk}, headers={"Referer": "https://elsewhere.example/"}),
+    ]
+
+    assert links == [admin_url(Lead, name, lead.pk) for name in ("set_phone", "set_setter", "set_next_step")]
+    assert [answer.url for answer in answers] == [query, admin_url(Lead, "change", lead.pk)]
+    lead.refresh_from_db()
+    assert (lead.phone_e164, lead.setter) == ("+14155552671", host)
+    other = str(Lead.objects.of(organization).get(email="b@example.com").pk)
+    assert not any(other in link for link in found)
+    assert f"{other}/set_setter/" in owner.get(query).content.decode()
 
 
 @pytest.mark.parametrize(("page", "model"), [(APPOINTMENTS, Appointment), (LEADS, Lead), (OPT_INS, OptIn)])

@@ -111,14 +111,11 @@
       query.set("to", new Date((startsOf(day)[Math.floor(step / 12)] + (step % 12) * 300) * 1000).toISOString());
     if (!isOfHost(day)) query.set("host", day.dataset.host);
     const url = `${link.dataset.move}?${query}`;
-    const response = await fetch(url, { redirect: "manual" }).catch(() => null);
+    const [form, response] = await loadForm(url);
     if (response?.type === "opaqueredirect") return leave(() => location.reload());
     if (response?.status === 403) return putBack(`You may not move ${nameOf(link)}.`);
-    const page = response?.ok && new DOMParser().parseFromString(await response.text(), "text/html");
-    const form = page && page.querySelector("main form[method=post], #content form[method=post]");
     if (!form) return putBack("Nothing was moved: the server did not answer. Try again.");
     say("");
-    form.action = url;
     dialog.querySelector("div").replaceChildren(document.adoptNode(form));
     dialog.showModal();
     window.htmx?.process(form);
