@@ -13,6 +13,7 @@ from django.dispatch import receiver
 from foundation.api import request_id
 from foundation.api.sql_serializers import SQLSerializer
 from foundation.db.compiled import CompiledQuery, Params, bind
+from foundation.db.prepared import preparing_cursor
 from foundation.db.timestamps import isoformat_z
 from foundation.outbox import State, notify_on_commit
 from organizations.actors import Actor, actor_columns
@@ -182,7 +183,7 @@ def insert_events(
         attribution=attribution,
         change=change,
     )
-    with connection.cursor() as cursor:
+    with preparing_cursor() as cursor:
         cursor.execute(sql, [*data_params, *comparison, *columns, body_start, body_end, event.type])
         endpoint_ids = {row[0] for row in cursor.fetchall()}
     for endpoint_id in endpoint_ids:

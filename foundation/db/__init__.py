@@ -5,7 +5,7 @@ again, building model instances and sending one statement per row. Code that isn
 
 1. A query is compiled once per process, so its text depends neither on the length of a list nor on nulls: a queryset
    has `Param` in place of values, and is kept in a `CompiledQuery`. Few different texts, because PostgreSQL plans each
-   prepared statement once per connection.
+   prepared statement a few times per connection (`prepared`).
 2. A round trip costs more than most statements do, so `CombinedQuery` and `insert_all` send several as one.
 3. Two transactions may insert the same row at the same time. The unique constraint decides; there is no lock besides,
    and no check before the insert without the constraint behind it (`insert_or_get`, `atomic_with_retry`).

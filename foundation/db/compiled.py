@@ -14,6 +14,8 @@ from django.db.models import Expression, QuerySet
 from django.db.models.query import ModelIterable, get_related_populators
 from django.db.models.sql.compiler import SQLCompiler
 
+from foundation.db.prepared import preparing_cursor
+
 # The empty SELECT gives exactly one row, so that there is a result also if no query finds anything.
 COMBINED = "SELECT {columns} FROM (SELECT) AS single_row {joins}"
 
@@ -81,7 +83,7 @@ class CompiledQuery(Generic[Row]):
 
     def all(self, **values: object) -> list[Row]:
         statement = self.statement
-        with connection.cursor() as cursor:
+        with preparing_cursor() as cursor:
             cursor.execute(statement.sql, bind(statement.params, values))
             rows = cursor.fetchall()
         return statement.to_objects(rows)
@@ -106,7 +108,7 @@ class CombinedQuery:
 
     def first(self, **values: object) -> list[Any]:
         sql, params = self.sql_with_params
-        with connection.cursor() as cursor:
+        with preparing_cursor() as cursor:
             cursor.execute(sql, bind(params, values))
             row = cursor.fetchone()
         results, start = [], 0

@@ -11,6 +11,7 @@ import orjson
 from django.db import IntegrityError, connection, models
 
 from foundation.db.encryption import EncryptedField
+from foundation.db.prepared import preparing_cursor
 
 INSERT = "INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s::json)"
 
@@ -31,7 +32,7 @@ def insert_all(*rows: models.Model, on_conflict_do_nothing: bool = False) -> boo
     for row in rows:
         rows_by_model.setdefault(type(row), []).append(row)
     sql = insert_sql(tuple(rows_by_model), on_conflict_do_nothing)
-    with connection.cursor() as cursor:
+    with preparing_cursor() as cursor:
         cursor.execute(sql, [rows_as_json(model, group) for model, group in rows_by_model.items()])
         is_inserted: bool = cursor.rowcount > 0
     for row in rows:

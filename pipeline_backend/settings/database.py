@@ -28,7 +28,7 @@ SESSION_SETTINGS = {
 }
 _database: dict[str, Any] = {"OPTIONS": {}} | env.db_url_config(DATABASE_URL, engine="django.db.backends.postgresql")
 _database |= {
-    # Seconds. Few requests connect, and a connection that has prepared its statements serves as long as it can. One
+    # Seconds, after which a web server's thread connects anew between two requests (pipeline_backend/web/rsgi.py). One
     # that a failover leaves on a server that is read-only is closed by its first error.
     "CONN_MAX_AGE": 3600,
     "CONN_HEALTH_CHECKS": True,
@@ -36,7 +36,12 @@ _database |= {
 }
 _database["OPTIONS"] |= {
     "connect_timeout": 3,
-    # Planning a list query takes longer than running it, so a connection prepares a statement after five uses.
+    # Seconds. A firewall doesn't forget the connection while it is idle; if it is lost, that is known after 90 seconds.
+    "keepalives_idle": 60,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    # Planning a list query takes longer than running it, so a connection prepares a statement after five uses,
+    # and those of `foundation.db.prepared` at once.
     "server_side_binding": True,
     "prepare_threshold": None if _pooler == "transaction" else 5,
     # PgBouncer refuses clients that send this, and sets the same itself (docs/pgbouncer.ini).

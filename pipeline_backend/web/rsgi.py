@@ -14,6 +14,8 @@ from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from django.conf import settings
+from django.core.signals import request_started
+from django.db import close_old_connections, connection
 from granian.rsgi import HTTPProtocol, ProtocolClosed, ProtocolError, Scope
 
 from pipeline_backend.wsgi import application
@@ -53,6 +55,8 @@ class RsgiApplication:
         """Start the threads, and warm up one of them. Granian calls this once in each process, before its requests."""
         if settings.DRAIN_SECONDS:
             loop.add_signal_handler(signal.SIGTERM, self.drain, loop)  # replaces Granian's
+        # A connection that has become old ends after a request, not before the first one that follows a pause.
+        request_started.disconnect(close_old_connections)
         takes_body("POST", "/")  # imports the URL configuration, which would stop the event loop later
         # Not a ThreadPoolExecutor: its futures would double the cost of this adapter.
         for number in range(1, settings.WEB_THREADS):
@@ -157,14 +161,20 @@ class RsgiApplication:
 
     def _worker(self) -> None:
         while True:
-            request = self.turns.get()
-            try:
-                self.respond(request)
-            # No error may end this thread, because nothing starts another one in its place.
-            except Exception:
-                logger.exception("could not respond to a request")
-            self.turns.finish(request.turn)
-            request.loop.call_soon_threadsafe(self.finish, request)
+            self.serve(self.turns.get())
+
+    def serve(self, request: Request) -> None:
+        had_connection = connection.connection is not None
+        try:
+            self.respond(request)
+        # No error may end this thread, because nothing starts another one in its place.
+        except Exception:
+            logger.exception("could not respond to a request")
+        self.turns.finish(request.turn)
+        request.loop.call_soon_threadsafe(self.finish, request)
+        # Django ends a connection that is old. The next request, perhaps after a pause, finds one that is ready.
+        if had_connection and connection.connection is None:
+            self.warm_up()
 
     def respond(self, request: Request) -> None:
         start: list[Any] = []

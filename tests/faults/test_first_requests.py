@@ -3,11 +3,15 @@
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
+from unittest.mock import Mock
 
+import pytest
 from django.db import connection
 
 from organizations.models import Organization
-from pipeline_backend.web import warm_up
+from pipeline_backend.web import rsgi, warm_up
+from pipeline_backend.web.requests import Request
+from pipeline_backend.web.turns import Turn
 from tests.client import ApiClient
 from tests.faults.stack import Stack
 
@@ -18,7 +22,11 @@ WHERE datname = current_database() AND backend_type = 'client backend' AND pid <
 # Those that PostgreSQL has planned often enough to keep a plan.
 READY = "SELECT statement FROM pg_prepared_statements WHERE generic_plans + custom_plans > 5"
 
-STORED = "SELECT last_used_at::text FROM organizations_apikey UNION ALL SELECT id::text FROM webhooks_event"
+STORED = """
+SELECT last_used_at::text FROM organizations_apikey
+UNION ALL SELECT id::text FROM webhooks_event UNION ALL SELECT id::text FROM notifications_notification
+UNION ALL SELECT id::text FROM leads_lead UNION ALL SELECT id::text FROM appointments_appointment
+"""
 
 
 def query(statement: str) -> list[Any]:
@@ -56,12 +64,40 @@ def test_one_request_after_the_other_uses_few_connections(stack: Stack, organiza
     assert len(query(SESSIONS)) <= 2
 
 
-def test_a_new_process_has_prepared_what_lists_details_and_bookings_run(api: ApiClient):
+@pytest.mark.parametrize(
+    ("before", "during", "is_warmed"),
+    [
+        ("close", "close", False),
+        ("close", "ensure_connection", False),
+        ("ensure_connection", "ensure_connection", False),
+        ("ensure_connection", "close", True),
+    ],
+    ids=["none", "new", "kept", "old"],
+)
+def test_a_thread_whose_connection_ended_because_it_was_old_warms_up_before_its_next_request(
+    db: None, before: str, during: str, is_warmed: bool
+):
+    def respond(_environ: object, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [])
+        getattr(connection, during)()
+        return [b""]
+
+    warmed: list[bool] = []
+    web = rsgi.RsgiApplication(respond, lambda: warmed.append(True))
+    request = Mock(spec=Request, turn=Turn("group", "client"), environ={}, connection=[], protocol=Mock(), loop=Mock())
+    web.turns.put(request.turn, request)
+
+    in_new_thread(lambda: (getattr(connection, before)(), web.serve(web.turns.get())))
+
+    assert warmed == [True] * is_warmed
+
+
+def test_a_new_process_has_prepared_what_lists_details_and_bookings_run_and_keeps_it_after_a_rollback(api: ApiClient):
     api.book()
 
     ready = in_new_thread(lambda: (warm_up.warm_up(), query(READY))[1])
 
-    for part in ("organizations_key", "page AS", "opt_ins", "pg_advisory_xact_lock"):
+    for part in ("organizations_key", "page AS", "opt_ins", "pg_advisory_xact_lock", "INTO webhooks_event"):
         assert any(part in statement for statement in ready), part
 
 
@@ -82,7 +118,7 @@ def remaining(api: ApiClient) -> int:
 
 
 def test_a_process_that_cannot_warm_up_says_so(api: ApiClient, monkeypatch: Any, caplog: Any):
-    monkeypatch.setattr(warm_up, "read_as", lambda key_id: 1 / 0)
+    monkeypatch.setattr(warm_up, "use", lambda *_: 1 / 0)
 
     in_new_thread(warm_up.warm_up)
 
