@@ -1,54 +1,84 @@
 """Undoing what an import did to appointments and their notes."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from django.db.models import prefetch_related_objects
 
 from appointments.models import Appointment, Note
-from appointments.services.changes import get_for_update, save_appointment
-from appointments.services.deleting import delete_appointment
-from appointments.services.notes import remove_note
+from appointments.services.changes import save_appointment
+from appointments.services.deleting import delete_appointments
+from appointments.services.notes import remove_notes
+from appointments.services.restoring import save_appointments
 from appointments.topics import CREATED, NOTE_CREATED
 from leads.imports.models import Import, ImportUndo
-from leads.imports.undoing import change_since, restore_columns, undoes
+from leads.imports.undoing import Reasons, change_since, restore_columns, undoes
 from leads.imports.undoing_leads import ERASED, GONE, changed_values
 from organizations.actors import Actor
+from statuses.models import Status
 from webhooks.models import Event
 
 GROUPS = [("schedule_time", "booked_for"), ("outcome_id", "no_show"), ("event_type_id", "call_category")]
+TEXT_CHANGED = "Its text has changed since."
 
 
 @undoes(Appointment, created=CREATED)
-def undo_appointment(file_import: Import, row: ImportUndo, actor: Actor) -> str:
+def undo_appointments(file_import: Import, rows: Sequence[ImportUndo], actor: Actor) -> Reasons:
+    organization, ids = file_import.organization, [row.subject_id for row in rows]
     # Locked against new references, too.
-    appointment = Appointment.objects.of(row.organization).select_for_update().filter(pk=row.subject_id).first()
-    if appointment is None:
-        return GONE
-    appointment.organization = row.organization
-    if appointment.lead.is_erased:
-        return ERASED
-    if row.columns is None:
-        reason = change_since(row, appointment)
-        if not reason:
-            delete_appointment(appointment, actor, notifies=file_import.sends_invitations)
-        return reason
-    previous = appointment.outcome
-    others = restore_columns(row, appointment, GROUPS)
-    # Its lead's values are restored by themselves, and the lead isn't notified, as by the import.
-    options: dict[str, Any] = {"notifies": file_import.sends_invitations, "notify_lead": False}
-    save_appointment(appointment, previous, actor, lead_stays=True, **options)
-    return changed_values(appointment, others)
+    locked = Appointment.objects.of(organization).select_for_update().filter(pk__in=ids).order_by("pk")
+    appointments: dict[UUID, Appointment] = {appointment.pk: appointment for appointment in locked}
+    prefetch_related_objects([*appointments.values()], "lead__status", "outcome", "event_type")
+    reasons: Reasons = {}
+    left = {}
+    for row in rows:
+        appointment = appointments.get(row.subject_id)
+        if appointment is None:
+            reasons[row.subject_id] = GONE
+        elif appointment.lead.is_erased:
+            reasons[row.subject_id] = ERASED
+        else:
+            appointment.organization = organization
+            left[row] = appointment
+    if rows[0].columns is not None:
+        return reasons | restore_appointments(file_import, left, actor)
+    reasons |= {row.subject_id: text for row, appointment in left.items() if (text := change_since(row, appointment))}
+    if deleted := [appointment for appointment in left.values() if appointment.pk not in reasons]:
+        delete_appointments(organization, deleted, actor, notifies=file_import.sends_invitations)
+    return reasons
+
+
+def restore_appointments(file_import: Import, left: Mapping[ImportUndo, Appointment], actor: Actor) -> Reasons:
+    reasons: Reasons = {}
+    previous = {appointment.pk: appointment.outcome for appointment in left.values()}
+    statuses = Status.objects.of(file_import.organization).in_bulk()
+    for row, appointment in left.items():
+        others = restore_columns(row, appointment, GROUPS)
+        appointment.outcome = statuses.get(appointment.outcome_id)
+        reasons[appointment.pk] = changed_values(appointment, others)
+    # Their leads' values are restored by themselves, and the leads aren't notified, as by the import.
+    if not file_import.sends_invitations:
+        save_appointments(file_import.organization, [*left.values()], previous, actor)
+        return reasons
+    for appointment in left.values():
+        save_appointment(appointment, previous[appointment.pk], actor, lead_stays=True, notify_lead=False)
+    return reasons
 
 
 @undoes(Note, created=NOTE_CREATED, parent="appointment")
-def undo_note(file_import: Import, row: ImportUndo, actor: Actor) -> str:
-    note = Note.objects.of(row.organization).filter(pk=row.subject_id).first()
-    if note is None:
-        return GONE
-    appointment = get_for_update(row.organization, note.appointment_id)
-    note = Note.objects.of(row.organization).filter(pk=row.subject_id).first()
-    if note is None:
-        return GONE
-    if Event.objects.of(row.organization).filter(subject_id=note.pk).exclude(type=NOTE_CREATED.name).exists():
-        return "Its text has changed since."
-    note.organization, note.appointment = row.organization, appointment
-    remove_note(note, actor)
-    return ""
+def undo_notes(file_import: Import, rows: Sequence[ImportUndo], actor: Actor) -> Reasons:
+    organization, ids = file_import.organization, [row.subject_id for row in rows]
+    notes = Note.objects.of(organization).filter(pk__in=ids)
+    appointments = Appointment.objects.of(organization).for_update().filter(pk__in=notes.values("appointment"))
+    locked = {appointment.pk: appointment for appointment in appointments.order_by("pk")}
+    changes = Event.objects.of(organization).filter(subject_id__in=ids).exclude(type=NOTE_CREATED.name)
+    reasons: Reasons = dict.fromkeys(changes.values_list("subject_id", flat=True), TEXT_CHANGED)
+    left = {note.pk: note for note in notes.all() if note.appointment_id in locked}
+    reasons |= dict.fromkeys(set(ids) - left.keys(), GONE)
+    removed = [note for note in left.values() if note.pk not in reasons]
+    for note in removed:
+        note.organization, note.appointment = organization, locked[note.appointment_id]
+        note.appointment.organization = organization
+    if removed:
+        remove_notes(organization, removed, actor)
+    return reasons

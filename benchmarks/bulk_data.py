@@ -125,7 +125,9 @@ def create_data(appointments: int) -> Organization:
     if appointments > originals:
         copy_tables(organization, appointments // originals - 1)
     with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")
         cursor.execute("VACUUM ANALYZE")
+        cursor.execute("RESET statement_timeout")
     return organization
 
 

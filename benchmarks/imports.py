@@ -1,4 +1,4 @@
-"""`python -m benchmarks.imports 50000`: how long a worker takes for an import, and its memory (docs/staff.md).
+"""`python -m benchmarks.imports 50000`: how long a worker takes to import, and to undo that (docs/staff.md).
 
 .venv/bin/python -m dev.local with-servers .venv/bin/python -m benchmarks.imports 50000
 """
@@ -20,6 +20,7 @@ from accounts.onboarding import create_organization  # noqa: E402
 from benchmarks.__main__ import output  # noqa: E402
 from leads.imports.models import Import, ImportState  # noqa: E402
 from leads.imports.services import add_import, choose_columns, start_import  # noqa: E402
+from leads.imports.undoing import start_undo  # noqa: E402
 from leads.imports.worker import run_turn  # noqa: E402
 from organizations.actors import staff_actor  # noqa: E402
 from organizations.models import Organization, User  # noqa: E402
@@ -40,10 +41,10 @@ def workbook(header: list[str], rows: Iterable[list[str]]) -> bytes:
     return content.getvalue()
 
 
-def leads(count: int, first_name: str) -> bytes:
+def leads(count: int, first_name: str, name: str = "lead") -> bytes:
     """Return a file of leads."""
     rows = (
-        [f"lead{number}@example.com", first_name, f"Lead {number}", f"+1415555{number:05}"[:12], "Follow-up", OWNER]
+        [f"{name}{number}@example.com", first_name, f"Lead {number}", f"+1415555{number:05}"[:12], "Follow-up", OWNER]
         for number in range(count)
     )
     return workbook(LEAD_HEADER, rows)
@@ -78,7 +79,7 @@ def timed(file_import: Import, step: Callable[[], object] | None = None) -> str:
     return f"{time.monotonic() - started:.0f} s ({time.process_time() - used:.0f} s)"
 
 
-def measure(organization: Organization, name: str, kind: str, content: bytes) -> None:
+def measure(organization: Organization, name: str, kind: str, content: bytes) -> Import:
     """Import the file, and print what each step took."""
     owner = User.objects.get(email=OWNER)
     row = add_import(
@@ -97,6 +98,16 @@ def measure(organization: Organization, name: str, kind: str, content: bytes) ->
     output(
         f"| {name} | {row.counts} | {len(content) / 1e6:.1f} MB | {reading} | {checking} | {importing} | {memory} MB |"
     )
+    return row
+
+
+def measure_undo(row: Import) -> None:
+    """Undo the import, and print how many of its changes a worker has undone a second."""
+    owner, started = User.objects.get(email=OWNER), time.monotonic()
+    undoing = timed(row, lambda: start_undo(file_import=row, actor=staff_actor(owner)))
+    counts = {name: count for name, count in row.undone.items() if isinstance(count, int)}
+    rate = counts["total"] / (time.monotonic() - started)
+    output(f"| undo {row.file_name} | {counts} | | | | {undoing} | {rate:,.0f} /s |")
 
 
 def main(count: int) -> None:
@@ -106,9 +117,12 @@ def main(count: int) -> None:
     output("| file | rows | size | reading | checking | importing | memory |\n|---|---|---|---|---|---|---|")
     measure(organization, "new leads", "LEADS", leads(count, "Ada"))
     measure(organization, "the same again", "LEADS", leads(count, "Ada"))
-    measure(organization, "changed leads", "LEADS", leads(count, "Augusta"))
-    measure(organization, "new appointments", "APPOINTMENTS", appointments(count, ""))
-    measure(organization, "changed appointments", "APPOINTMENTS", appointments(count, "Won"))
+    # What another import has changed since would stay, so each is undone at once.
+    measure_undo(measure(organization, "changed leads", "LEADS", leads(count, "Augusta")))
+    measure_undo(measure(organization, "new appointments", "APPOINTMENTS", appointments(count, "")))
+    measure(organization, "new appointments, again", "APPOINTMENTS", appointments(count, ""))
+    measure_undo(measure(organization, "changed appointments", "APPOINTMENTS", appointments(count, "Won")))
+    measure_undo(measure(organization, "other new leads", "LEADS", leads(count, "Ada", "other")))
 
 
 if __name__ == "__main__":

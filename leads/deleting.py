@@ -1,18 +1,22 @@
-"""Deleting a lead. Only undoing the import that has added it does so; else, leads are erased (`leads.privacy`)."""
+"""Deleting leads. Only undoing the import that has added them does so; else, leads are erased (`leads.privacy`)."""
+
+from collections.abc import Sequence
+from uuid import UUID
 
 from leads.models import Lead
 from leads.privacy.traces import forget_traces
 from leads.topics import DELETED
 from organizations.actors import Actor
-from webhooks.events import record_event
+from organizations.models import Organization
+from webhooks.events import record_events
 
 
-def delete_lead(lead: Lead, actor: Actor) -> None:
-    """Delete a lead that no other row is about, and record the event; earlier events about it become the same.
+def delete_leads(organization: Organization, ids: Sequence[UUID], actor: Actor) -> None:
+    """Delete leads that no other rows are about, and record the events; earlier events about them become the same.
 
-    It must be locked against new references. Runs in the caller's transaction.
+    They must be locked against new references. Runs in the caller's transaction.
     """
-    # What members have yet to get about its deleted appointments is still sent.
-    forget_traces(DELETED, lead, Lead, [lead.pk], keeps_notifications=True)
-    record_event(DELETED, lead, actor=actor)
-    lead.delete()
+    # What members have yet to get about their deleted appointments is still sent.
+    forget_traces(DELETED, organization, Lead, {id: id for id in ids}, keeps_notifications=True)
+    record_events(DELETED, organization, ids, actor=actor)
+    Lead.objects.of(organization).filter(pk__in=ids).delete()

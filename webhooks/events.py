@@ -53,16 +53,21 @@ RETURNING endpoint_id
 # The fields that differ, as JSON: their old values, and their old and new ones. The subject is compared as it is shown,
 # so no field is forgotten.
 COMPARISON = """
+    {before}
     CROSS JOIN LATERAL (
         SELECT
             ',"previous":' || json_object_agg(old.key, old.value ORDER BY old.position),
             jsonb_object_agg(old.key, json_build_array(old.value, new.value))
-        FROM json_each(%s::json) WITH ORDINALITY AS old (key, value, position)
+        FROM json_each({json}) WITH ORDINALITY AS old (key, value, position)
         JOIN json_each(data.json::json) AS new ON new.key = old.key
         WHERE old.key <> ALL (%s) AND old.value::jsonb <> new.value::jsonb
     ) AS comparison (previous, fields)
     WHERE comparison.previous IS NOT NULL
 """
+COMPARE_ONE = COMPARISON.format(before="", json="%s::json")
+COMPARE_EACH = COMPARISON.format(
+    before="JOIN json_to_recordset(%s::json) AS before (id uuid, json json) ON before.id = data.id", json="before.json"
+)
 # The UTM columns of the subject's row, as a member of the body.
 ATTRIBUTION = """',"attribution":' || (SELECT json_build_object({members})::text FROM {table} WHERE id = subject.id)"""
 INSERT_CHANGE = """
@@ -73,21 +78,22 @@ INSERT_CHANGE = """
 )
 """
 REPLACE_EVENTS = """
-UPDATE webhooks_event
+UPDATE webhooks_event AS event
 SET type = %s,
-    subject_id = %s,
+    subject_id = subject.id,
     request_id = '',
     body = json_build_object(
-        'id', id,
+        'id', event.id,
         'type', %s::text,
         'timestamp', body::json -> 'timestamp',
         'organization_id', organization_id,
-        'is_test', (SELECT is_test FROM organizations_organization WHERE id = webhooks_event.organization_id),
+        'is_test', (SELECT is_test FROM organizations_organization WHERE id = event.organization_id),
         'request_id', NULL,
-        'data', %s::json,
+        'data', subject.json,
         'actor', body::json -> 'actor'
     )::text
-WHERE organization_id = %s AND id = ANY(%s)
+FROM json_to_recordset(%s::json) AS subject (row_id uuid, id uuid, json json)
+WHERE event.organization_id = %s AND event.id = ANY(%s) AND event.subject_id = subject.row_id
 """
 
 
@@ -138,11 +144,26 @@ def find_last_event(signal: object, sender: object, organization: Organization, 
 
 
 def record_events(
-    topic: Topic, organization: Organization, ids: Sequence[uuid.UUID], *, actor: Actor, previous: str = ""
+    topic: Topic,
+    organization: Organization,
+    ids: Sequence[uuid.UUID],
+    *,
+    actor: Actor,
+    previous: str = "",
+    before: Mapping[uuid.UUID, str] | None = None,
 ) -> None:
-    """Record the same event of many subjects, as `record_event` does. `previous` is JSON of a change's old values."""
-    comparison = [previous, []] if previous else []
-    insert_events(topic, organization, actor, topic.serializer.query_by_ids(), {"ids": list(ids)}, comparison)
+    """Record the same event of many subjects, as `record_event` does.
+
+    `previous` is JSON of a change's old values; `before` has the JSON of each subject before its change.
+    """
+    if not ids:
+        return
+    comparison, compare = [previous, []] if previous else [], COMPARE_ONE
+    if before is not None:
+        texts = ",".join(f'{{"id":"{id}","json":{before[id]}}}' for id in ids)
+        comparison, compare = [f"[{texts}]", list(topic.serializer.untracked)], COMPARE_EACH
+    values = {"ids": list(ids)}
+    insert_events(topic, organization, actor, topic.serializer.query_by_ids(), values, comparison, compare=compare)
 
 
 def insert_events(
@@ -153,6 +174,8 @@ def insert_events(
     values: Mapping[str, object],
     comparison: Params,
     details: Mapping[str, object] | None = None,
+    *,
+    compare: str = COMPARE_ONE,
 ) -> None:
     """Insert the event for each subject of the query, with its deliveries."""
     add_subjects(topic.name, [values["id"]] if "id" in values else values["ids"])  # type: ignore[arg-type, list-item]
@@ -177,7 +200,7 @@ def insert_events(
         attribution = ATTRIBUTION.format(members=members, table=model._meta.db_table)
     sql = INSERT_EVENT.format(
         data_query=data.sql,
-        comparison=COMPARISON if comparison else "",
+        comparison=compare if comparison else "",
         compared=", comparison.previous, comparison.fields" if comparison else "",
         previous="subject.previous" if comparison else "''",
         attribution=attribution,
@@ -208,14 +231,15 @@ def envelope(event: Event) -> dict[str, object]:
 
 @transaction.atomic
 def replace_events(
-    *, organization: Organization, subject_ids: list[uuid.UUID], topic: Topic, subject: TenantModel, limit: int
+    *, organization: Organization, subjects: Mapping[uuid.UUID, uuid.UUID], topic: Topic, limit: int
 ) -> int:
-    """Turn up to `limit` events about these subjects into events of the topic about `subject`, and return how many.
+    """Turn up to `limit` events about these rows into events of the topic; return how many.
 
-    They keep their id, time, place in the list and actor. Pending deliveries are canceled, and responses, which can
-    repeat what was sent, are emptied. Locks them. Raises DoesNotExist if the subject is gone.
+    `subjects` has the row that the topic is then about, which must be stored, for each of the rows. The events keep
+    their id, time, place in the list and actor. Pending deliveries are canceled, and responses, which can repeat what
+    was sent, are emptied. Locks them.
     """
-    events = Event.objects.of(organization).filter(subject_id__in=subject_ids).exclude(type=topic.name)
+    events = Event.objects.of(organization).filter(subject_id__in=subjects).exclude(type=topic.name)
     # Without an order, which could make PostgreSQL read the events of all subjects in that order.
     first_ids = list(events.order_by().values_list("pk", flat=True)[:limit])
     if not first_ids:
@@ -226,7 +250,9 @@ def replace_events(
     canceled = {"state": State.CANCELED, "next_attempt_at": None, "lease_token": None, "finished_at": Now()}
     deliveries.filter(state=State.PENDING).update(**canceled)
     Attempt.objects.of(organization).filter(delivery__in=deliveries).update(response="")
-    data = topic.serializer.get_text(organization, subject.pk)
+    query = topic.serializer.query_by_ids()
+    texts = dict(query.all(organization=organization.pk, ids=[*set(subjects.values())]))
+    data = ",".join(f'{{"row_id":"{row}","id":"{id}","json":{texts[id]}}}' for row, id in subjects.items())
     with connection.cursor() as cursor:
-        cursor.execute(REPLACE_EVENTS, [topic.name, subject.pk, topic.name, data, organization.pk, ids])
+        cursor.execute(REPLACE_EVENTS, [topic.name, topic.name, f"[{data}]", organization.pk, ids])
     return len(first_ids)

@@ -1,10 +1,11 @@
 """The services that keep a lead's touch point and status in line with its appointments and next steps."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Min
 from django.dispatch import receiver
 
 from appointments.models import Appointment
@@ -13,7 +14,7 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from leads.merging import rows_moved
 from leads.models import Lead
-from leads.services import follow_appointments, follow_next_steps, save_lead
+from leads.services import follow_appointments, follow_next_steps, save_lead, save_leads
 from notifications.services import cancel_lead_mails
 from organizations.actors import SYSTEM, Actor
 from organizations.isolation import TenantModel
@@ -33,6 +34,16 @@ def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
     stays_booked = upcoming is not None and status is not None and status.role == StatusRole.CANCELED
     follow_appointments(lead, next_appointment=upcoming, status=None if stays_booked else status)
     save_lead(lead, actor=actor)
+
+
+def update_leads(organization: Organization, leads: Sequence[Lead], actor: Actor) -> None:
+    """Update the touch points of locked leads, whose statuses stay, with a few statements for all of them."""
+    appointments = Appointment.objects.of(organization).filter(lead__in=[lead.pk for lead in leads]).upcoming()
+    earliest = dict(appointments.order_by().values_list("lead").annotate(Min("schedule_time")))
+    for lead in leads:
+        lead.organization = organization
+        follow_appointments(lead, next_appointment=earliest.get(lead.pk))
+    save_leads(organization, leads, actor=actor)
 
 
 def next_appointment_of(lead: Lead) -> datetime | None:
@@ -63,8 +74,6 @@ def follow_lead(
 def refresh_touch_points(*, organization: Organization) -> int:
     """Recompute up to `BATCH` passed touch points; return their number. Skips locked leads, so several may run."""
     passed = Lead.objects.of(organization).filter(next_touch_point_at__lte=now()).order_by("next_touch_point_at")
-    leads = passed.select_for_update(skip_locked=True, no_key=True)[:BATCH]
-    for lead in leads:
-        lead.organization = organization
-        update_lead(lead, None, SYSTEM)
+    leads = list(passed.select_for_update(skip_locked=True, no_key=True)[:BATCH])
+    update_leads(organization, leads, SYSTEM)
     return len(leads)

@@ -19,7 +19,8 @@ from leads.notes import change_text, find_own_note, find_repeated
 from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
-from webhooks.events import record_event
+from organizations.versions import save_versions
+from webhooks.events import record_event, record_events
 
 
 @atomic_with_retry
@@ -75,15 +76,17 @@ def change_note(
 def delete_note(*, organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID) -> None:
     """Delete a note; raises as `find_own_note` does. Locks the appointment."""
     _, note = find_own(organization, actor, appointment_id, note_id)
-    remove_note(note, actor)
+    remove_notes(organization, [note], actor)
 
 
-def remove_note(note: Note, actor: Actor) -> None:
-    """Delete a note of a locked appointment, and record the event."""
-    note.appointment.save_version()
-    record_event(NOTE_DELETED, note, actor=actor)
-    DeletedNote.objects.create(id=note.pk, organization=note.organization, appointment=note.appointment)
-    note.delete()
+def remove_notes(organization: Organization, notes: Sequence[Note], actor: Actor) -> None:
+    """Delete notes of locked appointments, and record the events."""
+    ids = [note.pk for note in notes]
+    save_versions([*{note.appointment_id: note.appointment for note in notes}.values()])
+    record_events(NOTE_DELETED, organization, ids, actor=actor)
+    deleted = [DeletedNote(id=note.pk, organization=organization, appointment=note.appointment) for note in notes]
+    DeletedNote.objects.of(organization).bulk_create(deleted)
+    Note.objects.of(organization).filter(pk__in=ids).delete()
 
 
 def lock_appointment(organization: Organization, appointment_id: UUID) -> Appointment:

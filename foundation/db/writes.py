@@ -1,9 +1,9 @@
-"""Inserts of rows of several tables in one statement, and inserts that tolerate a concurrent one.
+"""Inserts of rows of several tables in one statement, inserts that tolerate a concurrent one, and updates of many rows.
 
-For the benchmarks "create an appointment", "submit an opt-in" and "events delivered".
+For the benchmarks "create an appointment", "submit an opt-in" and "events delivered"; updates for imports.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -14,6 +14,11 @@ from foundation.db.encryption import EncryptedField
 from foundation.db.prepared import preparing_cursor
 
 INSERT = "INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s::json)"
+UPDATE = """
+UPDATE {table} AS stored SET {values}
+FROM json_populate_recordset(NULL::{table}, %s::json) AS changed
+WHERE stored.id = changed.id
+"""
 
 Model = TypeVar("Model", bound=models.Model)
 
@@ -67,9 +72,24 @@ def insert_columns(model: type[models.Model]) -> dict[str, str]:
     return {str(field.column): field.attname for field in fields}
 
 
+def update_all(rows: Sequence[models.Model], names: Collection[str]) -> None:
+    """Store these attributes of rows of one table in one statement. Lock them before they are read."""
+    if not rows or not names:
+        return
+    quote, model = connection.ops.quote_name, type(rows[0])
+    columns = {str(field.column): field.attname for field in model._meta.concrete_fields if field.attname in names}
+    values = ", ".join(f"{quote(column)} = changed.{quote(column)}" for column in columns)
+    with connection.cursor() as cursor:
+        sql = UPDATE.format(table=quote(model._meta.db_table), values=values)
+        cursor.execute(sql, [as_json(rows, {"id": "pk", **columns}.items())])
+
+
 def rows_as_json(model: type[models.Model], rows: list[models.Model]) -> str:
     # psycopg parses the placeholders of a statement on every call, so one parameter is faster than fifty.
-    columns = insert_columns(model).items()
+    return as_json(rows, insert_columns(model).items())
+
+
+def as_json(rows: Iterable[models.Model], columns: Collection[tuple[str, str]]) -> str:
     return orjson.dumps([{column: getattr(row, name) for column, name in columns} for row in rows]).decode()
 
 

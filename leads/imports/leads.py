@@ -13,7 +13,7 @@ from leads.imports.importers import Column, Importer, Plan, is_same_time, regist
 from leads.imports.models import ImportKind, ImportRow, Verdict
 from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number
 from leads.models import SOURCE_LABELS, CustomField, Lead, LeadMerge, Source, TouchPointType
-from leads.services import add_leads, get_or_create_source, lock_emails, normalized_source_name, save_lead
+from leads.services import add_leads, get_or_create_source, lock_emails, normalized_source_name, save_leads
 from organizations.actors import Actor
 from statuses.models import Board, StatusRole
 from statuses.services import default_status
@@ -160,11 +160,11 @@ class LeadImporter(Importer):
         new = [plan for plan in plans if plan.verdict == Verdict.NEW]
         if new:
             add_leads(organization=self.organization, actor=actor, leads=self.build_leads(new))
-        for plan in plans:
-            if plan.verdict == Verdict.CHANGED:
-                for name, value in plan.fields.items():
-                    setattr(plan.subject, name, value)
-                save_lead(plan.subject, actor=actor)
+        changed = [plan for plan in plans if plan.verdict == Verdict.CHANGED]
+        for plan in changed:
+            for name, value in plan.fields.items():
+                setattr(plan.subject, name, value)
+        save_leads(self.organization, [plan.subject for plan in changed], actor=actor)
 
     def build_leads(self, plans: Sequence[Plan]) -> list[Lead]:
         names = sorted({plan.values.get("source", DEFAULT_SOURCE) for plan in plans}, key=fold_name)

@@ -6,14 +6,16 @@
 
 So each batch of an import stores, in its transaction, an `ImportUndo` for each row that it has created or changed.
 Undoing takes them in batches, the newest first, so that a value that was changed twice returns to the first one. It
-locks each row, and deletes what the import created if nothing else has happened to it (1), or gives the columns that
+locks the rows, and deletes what the import created if nothing else has happened to it (1), or gives the columns that
 still have the imported values the former ones. The `ImportUndo` of what is undone is deleted in the same transaction,
-so that the next turn finds the others (2).
+so that the next turn finds the others (2). Rows of one model are undone together, by a few statements for all of them;
+if one of them can't be, each is tried alone.
 
 An app registers how its rows are undone with `undoes`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
@@ -29,6 +31,7 @@ from django.utils.timezone import localtime
 from foundation.api.exceptions import Conflict, DomainError
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
+from foundation.db.writes import update_all
 from foundation.outbox import send_on_commit
 from leads.imports.models import KEEP_ROWS, UNDOABLE_STATES, Import, ImportState, ImportUndo
 from leads.imports.services import TASK, lock, lock_step
@@ -55,8 +58,11 @@ FROM json_to_recordset(%s::json) AS change (id uuid, before timestamptz, after t
 WHERE stored.organization_id = %s AND stored.file_import_id = %s
     AND stored.subject_id = change.id AND stored.version = change.before
 """
-# Deletes the locked subject or restores its columns; returns why it stays, or "".
-Undo = Callable[[Import, ImportUndo, Actor], str]
+# Why subjects stay, by their ids; "" for none.
+Reasons = dict[UUID, str]
+# Locks the subjects, deletes them or restores their columns; returns why some stay. No two rows have the same subject,
+# and either all of them were created or none.
+Undo = Callable[[Import, Sequence[ImportUndo], Actor], Reasons]
 Versions = dict[UUID, tuple[datetime, datetime]]
 
 
@@ -176,17 +182,16 @@ def undo_batch(file_import: Import) -> int:
         stored.state, stored.updated_at, stored.undo_until = ImportState.UNDONE, now(), now() + KEEP_ROWS
         stored.save()
         return 0
-    for row in rows:
-        before, after = versions.get(row.subject_id, (None, None))
-        row.version = after if after and row.version == before else row.version
-        row.file_import, row.organization = stored, stored.organization
-        with recording_changes() as changes:
-            reason = undo_row(row, actor)
-        for id, (first, last) in versions_of(changes).items():
-            versions[id] = versions.get(id, (first, last))[0], last
-        what = "kept" if reason else "deleted" if row.columns is None else "restored"
-        stored.undone[what] = stored.undone.get(what, 0) + 1
-        done += 1
+    for group in groups(rows):
+        for row in group:
+            before, after = versions.get(row.subject_id, (None, None))
+            row.version = after if after and row.version == before else row.version
+            row.file_import, row.organization = stored, stored.organization
+        reasons, changed = undo_group(group, actor)
+        add_versions(versions, changed)
+        undone = Counter("kept" if reasons.get(row.subject_id) else outcome_of(row) for row in group)
+        stored.undone |= {name: stored.undone.get(name, 0) + count for name, count in undone.items()}
+        done += len(group)
         if monotonic() - started > BATCH_SECONDS:
             break
     follow_versions(stored, versions)
@@ -195,19 +200,56 @@ def undo_batch(file_import: Import) -> int:
     return done
 
 
-def undo_row(row: ImportUndo, actor: Actor) -> str:
-    """Undo a change, and delete its `ImportUndo` or store why the subject stays; return that reason."""
+def groups(rows: Sequence[ImportUndo]) -> Iterator[list[ImportUndo]]:
+    """Yield the rows, those of appointments before those of leads, in groups for an `Undo`."""
+    group: dict[UUID, ImportUndo] = {}
+    for row in sorted(rows, key=lambda row: row.subject_type):  # within a type, the newest stay first
+        first = next(iter(group.values()), row)
+        is_like_first = (row.subject_type, row.columns is None) == (first.subject_type, first.columns is None)
+        if row.subject_id in group or not is_like_first:
+            yield [*group.values()]
+            group = {}
+        group[row.subject_id] = row
+    yield [*group.values()]
+
+
+def outcome_of(row: ImportUndo) -> str:
+    return "deleted" if row.columns is None else "restored"
+
+
+def undo_group(rows: Sequence[ImportUndo], actor: Actor) -> tuple[Reasons, Versions]:
+    """Undo the changes, and delete each `ImportUndo` or store why its subject stays; return the reasons."""
+    stored = rows[0].file_import
     try:
-        with transaction.atomic():
-            reason = UNDOABLE[row.subject_type].undo(row.file_import, row, actor)
+        with transaction.atomic(), recording_changes() as changes:
+            reasons = UNDOABLE[rows[0].subject_type].undo(stored, rows, actor)
     except (DomainError, IntegrityError, DataError) as error:
+        changes = StoredChanges()
+        if len(rows) > 1:
+            return undo_each(rows, actor)
         reason = str(error) if isinstance(error, DomainError) else "It contradicts another record now."
-    rows = ImportUndo.objects.of(row.organization).filter(pk=row.pk)
-    if reason:
-        rows.update(is_kept=True, reason=reason[:MAX_REASON])
-    else:
-        rows.delete()
-    return reason
+        reasons = {rows[0].subject_id: reason}
+    kept = [row for row in rows if reasons.get(row.subject_id)]
+    for row in kept:
+        row.is_kept, row.reason = True, reasons[row.subject_id][:MAX_REASON]
+    update_all(kept, {"is_kept", "reason"})
+    ids = [row.pk for row in rows if not row.is_kept]
+    ImportUndo.objects.of(stored.organization).filter(pk__in=ids).delete()
+    return reasons, versions_of(changes)
+
+
+def undo_each(rows: Sequence[ImportUndo], actor: Actor) -> tuple[Reasons, Versions]:
+    reasons, versions = Reasons(), Versions()
+    for row in rows:
+        reason, changed = undo_group([row], actor)
+        reasons |= reason
+        add_versions(versions, changed)
+    return reasons, versions
+
+
+def add_versions(versions: Versions, later: Versions) -> None:
+    for id, (first, last) in later.items():
+        versions[id] = versions.get(id, (first, last))[0], last
 
 
 def undo_name(stored: Import) -> str:

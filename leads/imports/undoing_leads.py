@@ -1,15 +1,22 @@
 """Undoing what an import did to leads."""
 
-from leads.deleting import delete_lead
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from django.db.models import prefetch_related_objects
+
+from foundation.db.expressions import is_any_of
+from leads.deleting import delete_leads
 from leads.imports.models import Import, ImportKind, ImportUndo
-from leads.imports.undoing import CUSTOM, change_since, restore_columns, undoes
+from leads.imports.undoing import CUSTOM, Reasons, change_since, restore_columns, undoes
 from leads.models import CustomField, Lead, LeadChange, LeadMerge, LeadStatusChange, PossibleDuplicate, TouchPointType
 from leads.privacy.models import Erasure
 from leads.privacy.rules import relations_to
-from leads.services import save_lead
+from leads.services import save_leads
 from leads.topics import CREATED
 from organizations.actors import Actor
 from organizations.isolation import TenantModel
+from organizations.models import Organization
 from organizations.versions import VersionedModel
 from statuses.models import StatusRole
 
@@ -23,48 +30,70 @@ TOUCH_POINT = {*GROUPS[2]}
 OWN: set[type[TenantModel]] = {LeadStatusChange, LeadChange, PossibleDuplicate}
 GONE, ERASED, MERGED = "It is no longer there.", "It was erased since.", "It was merged into another lead since."
 BEING_ERASED = "It is being erased."
+GOT_REFERENCE = "An integration has given it a reference since."
 STAYS_BOOKED = "Its status stays, because another appointment is to come."
 
 
 @undoes(Lead, created=CREATED)
-def undo_lead(file_import: Import, row: ImportUndo, actor: Actor) -> str:
-    rows = Lead.objects.of(row.organization).select_related("status")
+def undo_leads(file_import: Import, rows: Sequence[ImportUndo], actor: Actor) -> Reasons:
+    organization, ids = file_import.organization, [row.subject_id for row in rows]
     # Locked against new references, too.
-    lead = rows.select_for_update(of=("self",)).filter(pk=row.subject_id).first()
-    if lead is None:
-        return MERGED if LeadMerge.objects.of(row.organization).filter(previous_id=row.subject_id).exists() else GONE
-    lead.organization = row.organization
-    if lead.is_erased:
-        return ERASED
-    if row.columns is None:
-        reason = reason_to_keep(row, lead)
-        if not reason:
-            delete_lead(lead, actor)
-        return reason
-    reason = ""
-    if file_import.kind == ImportKind.APPOINTMENTS:
-        # The touch point follows the appointments that are left, and so does the status "booked".
-        row.columns = {name: pair for name, pair in row.columns.items() if name not in TOUCH_POINT}
-        is_booked = lead.status.role == StatusRole.APPOINTMENT_BOOKED
-        if is_booked and lead.next_touch_point_type == TouchPointType.APPOINTMENT and "status_id" in row.columns:
-            del row.columns["status_id"]
-            reason = STAYS_BOOKED
-    others = restore_columns(row, lead, GROUPS)
-    save_lead(lead, actor=actor)
-    return " ".join(filter(None, [reason, changed_values(lead, others)]))
+    locked = Lead.objects.of(organization).select_for_update().filter(pk__in=ids).order_by("pk")
+    leads: dict[UUID, Lead] = {lead.pk: lead for lead in locked}
+    prefetch_related_objects([*leads.values()], "status")
+    reasons: Reasons = dict.fromkeys(set(ids) - leads.keys(), GONE)
+    merges = LeadMerge.objects.of(organization).filter(previous_id__in=reasons)
+    reasons |= dict.fromkeys(merges.values_list("previous_id", flat=True), MERGED)
+    for lead in leads.values():
+        lead.organization = organization
+        if lead.is_erased:
+            reasons[lead.pk] = ERASED
+    left = [row for row in rows if row.subject_id not in reasons]
+    if rows[0].columns is not None:
+        return reasons | restore_leads(file_import, left, leads, actor)
+    reasons |= reasons_to_keep(organization, left, leads)
+    if deleted := [row.subject_id for row in left if row.subject_id not in reasons]:
+        delete_leads(organization, deleted, actor)
+    return reasons
 
 
-def reason_to_keep(row: ImportUndo, lead: Lead) -> str:
-    """Return what has happened to a lead that the import created, as a sentence; "" if nothing."""
-    if Erasure.objects.of(row.organization).filter(lead_id=lead.pk, finished_at=None).exists():
-        return BEING_ERASED
+def restore_leads(file_import: Import, rows: Sequence[ImportUndo], leads: Mapping[UUID, Lead], actor: Actor) -> Reasons:
+    reasons: Reasons = {}
+    for row in rows:
+        lead, texts = leads[row.subject_id], []
+        if file_import.kind == ImportKind.APPOINTMENTS:
+            # The touch point follows the appointments that are left, and so does the status "booked".
+            row.columns = {name: pair for name, pair in (row.columns or {}).items() if name not in TOUCH_POINT}
+            is_booked = lead.status.role == StatusRole.APPOINTMENT_BOOKED
+            if is_booked and lead.next_touch_point_type == TouchPointType.APPOINTMENT and "status_id" in row.columns:
+                del row.columns["status_id"]
+                texts.append(STAYS_BOOKED)
+        texts.append(changed_values(lead, restore_columns(row, lead, GROUPS)))
+        if reason := " ".join(filter(None, texts)):
+            reasons[row.subject_id] = reason
+    save_leads(file_import.organization, [leads[row.subject_id] for row in rows], actor=actor)
+    return reasons
+
+
+def reasons_to_keep(organization: Organization, rows: Sequence[ImportUndo], leads: Mapping[UUID, Lead]) -> Reasons:
+    """Return what has happened to leads that the import created, as sentences."""
+    ids = [row.subject_id for row in rows]
+    erasures = Erasure.objects.of(organization).filter(lead_id__in=ids, finished_at=None)
+    reasons: Reasons = dict.fromkeys(erasures.values_list("lead_id", flat=True), BEING_ERASED)
     for relation in relations_to(Lead):
-        model = relation.related_model
-        if model not in OWN and model._base_manager.filter(**{relation.field.name: lead.pk}).exists():
-            return f"This was added since: {model._meta.verbose_name}."
-    if lead.external_reference is not None:
-        return "An integration has given it a reference since."
-    return change_since(row, lead)
+        model, name = relation.related_model, relation.field.attname
+        if model not in OWN:
+            found = model._base_manager.filter(is_any_of(name, ids)).order_by().values_list(name, flat=True)
+            text = f"This was added since: {model._meta.verbose_name}."
+            reasons = dict.fromkeys(found.distinct(), text) | reasons
+    for row in rows:
+        if row.subject_id in reasons:
+            continue
+        lead = leads[row.subject_id]
+        text = GOT_REFERENCE if lead.external_reference is not None else change_since(row, lead)
+        if text:
+            reasons[lead.pk] = text
+    return reasons
 
 
 def changed_values(subject: VersionedModel, columns: list[str]) -> str:

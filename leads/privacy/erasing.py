@@ -142,7 +142,7 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
             return
     for model, ids in reversed(find_rows(lead).items()):
         for some in batches(ids, BATCH):
-            counts = forget_traces(ERASED, lead, model, some, turn)
+            counts = forget_traces(ERASED, lead.organization, model, dict.fromkeys(some, lead.pk), turn)
             has_traces = bool(counts) and turn.is_over
             # The lead and its merges stay until the end, because all other rows are found through them.
             changed = 0 if has_traces or model in (Lead, LeadMerge) else apply_rule(model, some)
@@ -185,7 +185,7 @@ def finish(erasure: Erasure) -> None:
     for model, ids in reversed(rows.items()):
         for some in batches(ids, BATCH):
             apply_rule(model, some)
-            total.update(forget_traces(ERASED, lead, model, some))
+            total.update(forget_traces(ERASED, organization, model, dict.fromkeys(some, lead.pk)))
     total.update(erasure.counts)
     actor = Actor(ActorKind(erasure.actor_kind), erasure.actor_id, erasure.actor_name)
     record_event(ERASED, lead, actor=actor)

@@ -1,7 +1,7 @@
 """What is stored about rows without a foreign key to them: events, notifications, history entries and the like."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -12,7 +12,7 @@ from leads.privacy.history import forget_history
 from leads.privacy.rules import AnyModel
 from notifications.services import erase_notifications
 from organizations.idempotency import erase_responses
-from organizations.isolation import TenantModel
+from organizations.models import Organization
 from webhooks.events import replace_events
 from webhooks.topics import Topic
 
@@ -21,25 +21,26 @@ BATCH = 500  # rows, events or other entries of a transaction
 
 def forget_traces(
     topic: Topic,
-    subject: TenantModel,
+    organization: Organization,
     model: AnyModel,
-    ids: Sequence[UUID],
+    subjects: Mapping[UUID, UUID],
     turn: Turn | None = None,
     *,
     keeps_notifications: bool = False,
 ) -> Counter[str]:
     """Erase what is stored about these rows of the model; count the events and notifications.
 
-    The events become events of the topic about `subject`. Each batch is a transaction; without a turn, may run in the
-    caller's. Stops when the turn is over, and raises Overtaken if it is lost.
+    The events become events of the topic about the stored row that `subjects` has for each of them. Each batch is a
+    transaction; without a turn, may run in the caller's. Stops when the turn is over, and raises Overtaken if it is
+    lost.
     """
-    organization, subject_ids = subject.organization, list(ids)
+    subject_ids = list(subjects)
     erase_responses(organization=organization, ids=subject_ids)
     ImportUndo.objects.of(organization).filter(subject_id__in=subject_ids).delete()
-    about: dict[str, Any] = {"organization": organization, "subject_ids": subject_ids, "limit": BATCH}
+    about: dict[str, Any] = {"organization": organization, "limit": BATCH}
     steps: dict[str, Callable[[], int]] = {
-        "events": partial(replace_events, **about, topic=topic, subject=subject),
-        "notifications": partial(erase_notifications, **about),
+        "events": partial(replace_events, **about, topic=topic, subjects=subjects),
+        "notifications": partial(erase_notifications, **about, subject_ids=subject_ids),
         "history": partial(forget_history, model, subject_ids, BATCH),
     }
     if keeps_notifications:

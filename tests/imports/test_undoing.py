@@ -176,7 +176,7 @@ def test_appointments_are_deleted_or_get_their_values_back_and_their_people_are_
 def test_a_value_that_an_import_changed_twice_returns_to_the_first_one_although_workers_are_killed(
     mia: Client, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(undoing, "BATCH_SECONDS", 0)
+    monkeypatch.setattr(undoing, "BATCH", 1)
     monkeypatch.setattr("leads.imports.worker.MAX_BATCH", 1)
     monkeypatch.setattr("leads.imports.worker.FIRST_SLICE", 1)
     make_lead(api, "bob@example.com")
@@ -187,18 +187,18 @@ def test_a_value_that_an_import_changed_twice_returns_to_the_first_one_although_
     lead_before = api.get_lead(str(ids_of(organization)["bob"]))
     page = Page(mia, organization, csv_file(HEADER, *rows), kind="APPOINTMENTS").run()
     total = ImportUndo.objects.of(organization).count()
-    undo_row, killed_in = undoing.undo_row, [2, 5, 6]
+    undo_group, killed_in = undoing.undo_group, [2, 5, 6]
     calls = 0
 
-    def undo_until_killed(*args: Any) -> str:
+    def undo_until_killed(*args: Any) -> Any:
         nonlocal calls
         calls += 1
-        reason = undo_row(*args)
+        result = undo_group(*args)
         if calls in killed_in:
             raise Killed
-        return reason
+        return result
 
-    monkeypatch.setattr(undoing, "undo_row", undo_until_killed)
+    monkeypatch.setattr(undoing, "undo_group", undo_until_killed)
     with pytest.raises(Killed):
         page.press("undo")
     assert page.row.position == 1

@@ -16,9 +16,9 @@ from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
 from appointments.services import create_note, edit_appointment, reschedule, save_event_type
-from appointments.services.deleting import delete_appointment
+from appointments.services.deleting import delete_appointments
 from foundation.api.openapi import component_name
-from leads.deleting import delete_lead
+from leads.deleting import delete_leads
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead
 from leads.privacy.erasing import request_erasure
@@ -141,8 +141,8 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     with transaction.atomic():
         booked = Appointment.objects.of(organization).select_for_update().get(external_reference="ref-9")
         booked.organization, lead = organization, booked.lead
-        delete_appointment(booked, SYSTEM, notifies=False)
-        delete_lead(lead, SYSTEM)
+        delete_appointments(organization, [booked], SYSTEM, notifies=False)
+        delete_leads(organization, [lead.pk], SYSTEM)
     endpoint, _ = add_endpoint(organization=organization, url="https://hooks.example.com/pipeline")
     send_test(endpoint=endpoint, actor=SYSTEM)
 

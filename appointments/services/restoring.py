@@ -1,0 +1,56 @@
+"""Storing changes of many appointments at once, for undoing an import."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from appointments.models import Appointment, OutcomeChange
+from appointments.serializers import AppointmentDetailSerializer
+from appointments.services.changes import effects_of, prepare_for_lead
+from appointments.services.leads import update_leads
+from appointments.topics import CANCELED
+from foundation.db.writes import insert_all
+from leads.models import Lead
+from organizations.actors import Actor, actor_columns
+from organizations.models import Organization
+from organizations.versions import save_versions
+from statuses.models import Status
+from webhooks.events import record_events
+from webhooks.topics import Topic
+
+
+def save_appointments(
+    organization: Organization,
+    appointments: Sequence[Appointment],
+    previous: Mapping[UUID, Status | None],
+    actor: Actor,
+) -> None:
+    """Store changes of locked appointments as `save_appointment` does, without notifying anyone.
+
+    `previous` has the outcomes before. Their leads keep their statuses. Locks the leads if times or outcomes have
+    changed.
+    """
+    topics: dict[Topic, list[Appointment]] = defaultdict(list)
+    history, lead_ids = [], set()
+    for appointment in appointments:
+        former = previous[appointment.pk]
+        effects = effects_of(appointment, former)
+        prepare_for_lead(appointment, effects, notifies_lead=False)
+        if not appointment.is_changed():
+            appointment.save_columns()
+            continue
+        topics[effects.topic].append(appointment)
+        if appointment.outcome and appointment.outcome != former:
+            columns = {"organization": organization, "appointment": appointment, **actor_columns(actor)}
+            history.append(OutcomeChange(from_status=former, to_status=appointment.outcome, **columns))
+        if appointment.is_changed("schedule_time", "outcome_id") or effects.topic is CANCELED:
+            lead_ids.add(appointment.lead_id)
+    changed = [appointment for group in topics.values() for appointment in group]
+    ids = [appointment.pk for appointment in changed]
+    before = dict(AppointmentDetailSerializer.query_by_ids().all(organization=organization.pk, ids=ids))
+    save_versions(changed)
+    insert_all(*history)
+    leads = Lead.objects.of(organization).for_update().filter(pk__in=lead_ids).order_by("pk")
+    update_leads(organization, list(leads), actor)
+    for topic, group in topics.items():
+        record_events(topic, organization, [row.pk for row in group], actor=actor, before=before)
