@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, UniqueConstraint
@@ -153,6 +154,8 @@ class Appointment(VersionedModel, Traffic):
     calendar_domain = models.CharField(max_length=255, default="pipeline-backend", editable=False)
     # When the lead gets a reminder. Null if none is to come.
     lead_reminder_at = MillisecondDateTimeField(null=True, editable=False)
+    # When the appointment got its outcome. A trigger keeps it (appointments/migrations/0024_outcome_since.py).
+    outcome_since = MillisecondDateTimeField(null=True, editable=False)
 
     unversioned = (
         "booked_for",
@@ -163,6 +166,7 @@ class Appointment(VersionedModel, Traffic):
         "synced_role",
         "synced_at",
         "lead_reminder_at",
+        "outcome_since",
     )
 
     objects: ClassVar[Any] = tenant_manager(AppointmentQuerySet)
@@ -202,6 +206,14 @@ class Appointment(VersionedModel, Traffic):
             models.Index(fields=["organization", "event_type", "-created_at", "-id"], name="appointment_event_type"),
             # For a column of the board, in either order.
             models.Index(fields=["organization", "outcome", "-schedule_time", "-id"], name="appointment_board"),
+            models.Index(fields=["organization", "-outcome_since", "-id"], name="appointment_outcome_since"),
+            # For a filter of the list by a custom field's value, through a function of the tables' owner.
+            GinIndex(
+                fields=["custom_values"],
+                opclasses=["jsonb_path_ops"],
+                gin_pending_list_limit=512,
+                name="appointment_custom_values",
+            ),
             # For the task that looks for reminders that are due.
             models.Index(
                 fields=["organization", "lead_reminder_at"],

@@ -18,6 +18,7 @@ empty_rows(
         "synced_role",
         "synced_at",
         "lead_reminder_at",
+        "outcome_since",
     },
 )
 # Statuses, and who set them: how long leads had a status is counted.

@@ -4,19 +4,23 @@ The pages are those of the admin's registry, so a new list is explained without 
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Count
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from appointments.models import Appointment
-from leads.models import Lead, PossibleDuplicate
+from leads.models import CustomField, Lead, PossibleDuplicate
 from organizations.models import MemberRole, Membership, Organization
 from staff.reports import REPORT_BY
+from staff.toolkit.custom_fields import form_field_name
 from staff.toolkit.tenant import TenantAdmin
 
+RARE_TEXT = "Rare"  # the value of one of 5,000 rows in each text and choice
 ENOUGH = 20_000  # rows of a list whose last page is opened, in every view
 # Of the lists of many rows: beyond the first page, in another order, with a filter, or with a search.
 FURTHER = {
@@ -47,6 +51,14 @@ FURTHER = {
     },
     "notifications/notification": {"last page": "p=200", "dead": "state__exact=DEAD"},
 }
+# After the name of a custom field's parameter: a value that many rows have, one that few have, and none.
+CUSTOM_QUERIES = {
+    CustomField.Type.TEXT: ["_has=oor", f"_has={RARE_TEXT}", "_has=nowhere", "=none"],
+    CustomField.Type.NUMBER: ["_from=5", "_from=1000000", "_to=-1", "=none"],
+    CustomField.Type.BOOLEAN: ["=1", "=none"],
+    CustomField.Type.DATE: ["_from=2020-01-01", "_from=2035-01-01", "_to=1990-01-01", "=none"],
+    CustomField.Type.SELECT: ["=Growth", f"={RARE_TEXT}", "=nowhere", "=none"],
+}
 
 
 def pages(organization: Organization) -> Iterator[tuple[str, str, Client]]:
@@ -65,7 +77,7 @@ def pages(organization: Organization) -> Iterator[tuple[str, str, Client]]:
         for title, path in list_pages(admin.site.get_model_admin(model)):
             if "search" not in title:
                 yield f"{title}, closer", path, clients[MemberRole.CLOSER]
-    for title, path in long_story(organization):
+    for title, path in (*filtered_pages(organization), *long_story(organization)):
         yield title, path, clients[MemberRole.OWNER]
 
 
@@ -122,3 +134,18 @@ def long_story(organization: Organization) -> Iterator[tuple[str, str]]:
     yield "lead with a long story: appointment", f"appointments/appointment/{appointment.pk}/change/"
     if pair := PossibleDuplicate.objects.of(organization).first():
         yield "compare two leads", f"leads/lead/{pair.first_id}/merge/?with={pair.second_id}"
+
+
+def filtered_pages(organization: Organization) -> Iterator[tuple[str, str]]:
+    """Yield lists of leads and appointments by each custom field, and by how long rows have had their status."""
+    paths = {CustomField.Entity.LEAD: "leads/lead", CustomField.Entity.APPOINTMENT: "appointments/appointment"}
+    for field in CustomField.objects.of(organization).order_by("entity", "position"):
+        name, path = form_field_name(field.pk), paths[CustomField.Entity(field.entity)]
+        for query in CUSTOM_QUERIES[field.type]:
+            yield f"{path}: {field.label}, {query}", f"{path}/?view=all&{name}{query}"
+    today = timezone.localdate()
+    month, year = today - timedelta(days=30), today - timedelta(days=365)
+    for path in paths.values():
+        for query in ("since_days=1", "since_days=30", "since_days=365", f"since_from={month}", f"since_to={year}"):
+            yield f"{path}: {query}", f"{path}/?view=all&{query}"
+        yield f"{path}: a month", f"{path}/?view=all&since_from={month}&since_to={month}"

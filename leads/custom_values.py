@@ -6,10 +6,13 @@ date.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import islice
 from typing import Any
+from uuid import UUID
+
+from django.db import connection
 
 from foundation.api.exceptions import MAX_QUOTED_NAME, ValidationFailed
 from foundation.api.fields import MAX_TEXT_LENGTH, is_blank
@@ -23,6 +26,8 @@ JsonValue = str | float | bool
 MAX_VALUES_LENGTH = 65_536
 TOO_LONG = f"must have at most {MAX_VALUES_LENGTH} characters together, as JSON text"
 MAX_EXACT_INTEGER = 2**53  # up to here a float represents every integer exactly
+# The functions of `find_with_values` (leads/migrations/0041_custom_value_index.py).
+FUNCTIONS = {"LEAD": "leads_with_custom_value", "APPOINTMENT": "appointments_with_custom_value"}
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
@@ -115,3 +120,11 @@ def parse_text(value: object) -> str:
     if len(text) > MAX_TEXT_LENGTH:
         raise ValueError(f"must be at most {MAX_TEXT_LENGTH} characters long")
     return text
+
+
+def find_with_values(field: CustomField, values: Sequence[JsonValue], most: int) -> list[UUID]:
+    """Return up to `most` ids of rows with one of these values in the field; none if it is out of the scope."""
+    with connection.cursor() as cursor:
+        parameters: list[Any] = [field.organization_id, str(field.pk), [json.dumps(value) for value in values], most]
+        cursor.execute(f"SELECT {FUNCTIONS[field.entity]}(%s, %s, %s::jsonb[], %s)", parameters)
+        return [row[0] for row in cursor.fetchall()]

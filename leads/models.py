@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import RegexValidator
 from django.db import models
@@ -152,7 +153,10 @@ class Lead(VersionedModel):
     # Since when the lead wants no e-mails. Only the lead sets it, by the link in each of them.
     unsubscribed_at = MillisecondDateTimeField(null=True, editable=False)
 
-    unversioned = ("is_first_name_from_email", "external_reference", "unsubscribed_at")
+    # When the lead got its status. A trigger keeps it (leads/migrations/0039_status_since.py).
+    status_since = MillisecondDateTimeField(null=True, editable=False)
+
+    unversioned = ("is_first_name_from_email", "external_reference", "unsubscribed_at", "status_since")
 
     objects: ClassVar[Any] = tenant_manager(LeadQuerySet)
     unscoped: ClassVar[Any] = LeadQuerySet.as_manager()
@@ -173,6 +177,14 @@ class Lead(VersionedModel):
             # For a column of the board, which begins with the latest activity.
             models.Index(fields=["organization", "status", "-updated_at", "-id"], name="lead_board"),
             models.Index(fields=["organization", "setter", "-created_at", "-id"], name="lead_setter"),
+            models.Index(fields=["organization", "-status_since", "-id"], name="lead_status_since"),
+            # For a filter of the list by a custom field's value, through a function of the tables' owner.
+            GinIndex(
+                fields=["custom_values"],
+                opclasses=["jsonb_path_ops"],
+                gin_pending_list_limit=512,
+                name="lead_custom_values",
+            ),
             # For the task that looks for touch points that have passed.
             models.Index(
                 fields=["organization", "next_touch_point_at"],

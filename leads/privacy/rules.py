@@ -128,7 +128,7 @@ empty_rows(
         "external_reference": None,
         "unsubscribed_at": None,
     },
-    harmless=(),
+    harmless={"status_since"},
 )
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(LeadStatusChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})

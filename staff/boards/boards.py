@@ -4,7 +4,7 @@ A board is a list: it shows the rows of the list's view, filters and search, in 
 """
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -37,7 +37,7 @@ class BoardLayout(Layout):
     parameters = ("column", "offset")
     board: ClassVar[Board]
     status_field: ClassVar[str]
-    history: ClassVar[str]  # the relation with the changes of the status
+    since_field: ClassVar[str]  # since when a row has its status
     card_related: ClassVar[tuple[str, ...]] = ()  # relations that cards show and the list doesn't
     not_on_cards: ClassVar[tuple[str, ...]] = ("custom_values",)  # long columns
 
@@ -135,14 +135,9 @@ class BoardLayout(Layout):
     def fill(self, page: AnyPage, request: HttpRequest, columns: list[Column]) -> None:
         """Read the rows of the columns' first cards, and since when each is in its column."""
         ids = [id for column in columns for id in column.ids[: column.page_size]]
-        changes: Any = page.model._meta.get_field(self.history)
-        history = changes.related_model.objects.of(OuterRef("organization")).filter(
-            **{changes.field.name: OuterRef("pk")}
-        )
-        since = history.order_by("-created_at").values("created_at")[:1]
         rows = page.get_queryset(request).select_related(self.status_field, *self.card_related)
         rows = rows.defer(*self.not_on_cards)
-        by_id = {row.pk: row for row in rows.filter(pk__in=ids).annotate(status_since=since)}
+        by_id = {row.pk: row for row in rows.filter(pk__in=ids)}
         own = page.writable_rows(request, page.model._default_manager.filter(pk__in=ids))
         movable = set(own.values_list("pk", flat=True)) if page.has_write_permission(request) else set()
         for column in columns:
@@ -153,7 +148,7 @@ class BoardLayout(Layout):
                     row=self.card_title(row),
                     url=row_url(row),
                     lines=[line for line in self.card_lines(row) if line],
-                    since=row.status_since or row.created_at,
+                    since=getattr(row, self.since_field) or row.created_at,
                     limit=column.status.days_limit if column.status else None,
                     version=f"{row.pk}:{column.key}",
                     is_movable=row.pk in movable,

@@ -20,7 +20,7 @@ from statuses.models import Board, Status, StatusRole
 
 
 class LeadBoard(BoardLayout):
-    board, status_field, history = Board.LEAD, "status", "status_changes"
+    board, status_field, since_field = Board.LEAD, "status", "status_since"
 
     def card_lines(self, row: Lead) -> list[str]:
         at, kind = row.next_touch_point_at, row.get_next_touch_point_type_display() or "Next"
@@ -35,7 +35,7 @@ class LeadBoard(BoardLayout):
 
 
 class AppointmentBoard(BoardLayout):
-    board, status_field, history = Board.APPOINTMENT, "outcome", "outcome_changes"
+    board, status_field, since_field = Board.APPOINTMENT, "outcome", "outcome_since"
     card_related = ("last_source",)
     not_on_cards = LONG_COLUMNS
 

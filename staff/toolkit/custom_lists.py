@@ -20,12 +20,13 @@ from django.utils.safestring import SafeString
 from unfold import widgets
 from unfold.contrib.filters.forms import DropdownForm
 
-from leads.custom_values import MAX_EXACT_INTEGER
+from foundation.db.expressions import is_any_of
+from leads.custom_values import MAX_EXACT_INTEGER, find_with_values
 from leads.models import CustomField
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.custom_fields import JsonValue, form_field_name
 from staff.toolkit.filters import MAX_VALUES, NONE, FormFilter
-from staff.toolkit.lists import MAX_SEARCH_LENGTH, NOTHING, describe_days, parse_day, to_uuid
+from staff.toolkit.lists import MAX_COUNT, MAX_SEARCH_LENGTH, NOTHING, describe_days, parse_day, to_uuid
 from staff.toolkit.tenant import has_several_organizations
 
 MAX_SHOWN = 80  # characters of a text in a cell
@@ -49,7 +50,7 @@ def listed_fields(page: AnyPage, request: HttpRequest) -> list[CustomField]:
 
 
 class CustomFilter(FormFilter):
-    """A filter by a custom field. No index serves it, as none serves other filters of the list beside its order."""
+    """A filter by a custom field. Few rows with a chosen value are found by an index, many are met in any order."""
 
     def __init__(self, field: CustomField, request: HttpRequest, params: Any, model: Any, page: AnyPage) -> None:
         self.field, self.title = field, field.label
@@ -102,7 +103,13 @@ class CustomFilter(FormFilter):
         for end, lookup in (("_has", "icontains"), ("_from", "gte"), ("_to", "lte")):
             if text := self.part(end):
                 condition &= Q(**{f"{self.path}__{lookup}": text if end == "_has" else self.bound(text)})
-        return rows.filter(condition)
+        found = rows.filter(condition)
+        if chosen and NONE not in values:
+            ids = find_with_values(self.field, chosen, MAX_COUNT + 1)
+        else:
+            # Few matches among many rows are looked for once, and not again for each statement of the list.
+            ids = list(found.order_by().values_list("pk", flat=True)[: MAX_COUNT + 1]) if condition else []
+        return rows.filter(is_any_of("pk", ids)) if condition and len(ids) <= MAX_COUNT else found
 
     def bound(self, text: str) -> JsonValue:
         if self.field.type == TYPE.DATE:

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
 from foundation.db.timestamps import now
-from leads.models import Lead, LeadStatusChange
+from leads.models import Lead
 from leads.services import change_status
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
@@ -74,7 +74,7 @@ def test_a_card_says_how_long_it_has_had_its_status_and_when_that_is_too_long(
     manager: Client, organization: Organization, api: ApiClient
 ):
     api.submit(email="ada@example.com", first_name="Ada")
-    LeadStatusChange.objects.of(organization).update(created_at=now() - timedelta(days=4, hours=1))
+    Lead.objects.of(organization).update(status_since=now() - timedelta(days=4, hours=1))
 
     def card(limit: int | None) -> str:
         set_columns(Status, organization, status_named(organization, "New lead").pk, days_limit=limit)

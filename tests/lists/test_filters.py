@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from appointments.models import Appointment, OutcomeChange
+from appointments.models import Appointment
 from foundation.db.timestamps import now
-from leads.models import Lead, LeadStatusChange
+from leads.models import Lead
 from optins.models import OptIn
 from organizations.models import Membership, Organization, SavedView
 from statuses.models import Status
@@ -167,15 +167,14 @@ def test_each_kind_of_custom_field_is_a_filter_a_chip_and_a_column(owner: Client
 
 def test_rows_are_filtered_by_how_long_they_have_their_status(owner: Client, organization: Organization):
     at, status = now(), Status.objects.of(organization).get(role="LOST")
+    assert not Lead.objects.of(organization).filter(status_since=None).exists()
+    assert not Appointment.objects.of(organization).filter(outcome_since=None).exists()
     for days, name in ((40, "ada"), (20, "bea"), (0, "cyd")):
         lead = Lead.objects.of(organization).get(email=f"{name}@example.com")
         call = Appointment.objects.of(organization).get(lead=lead)
-        moment = at - timedelta(days=days, hours=1)
-        for model, row, field in ((Lead, lead, "lead"), (Appointment, call, "appointment")):
-            changes = LeadStatusChange if model is Lead else OutcomeChange
-            model.unscoped.filter(pk=row.pk).update(created_at=at - timedelta(days=60))
-            changes.unscoped.filter(**{field: row}).delete()
-            changes.unscoped.create(organization=organization, to_status=status, created_at=moment, **{field: row})
+        moment, created = at - timedelta(days=days, hours=1), at - timedelta(days=60)
+        Lead.unscoped.filter(pk=lead.pk).update(created_at=created, status_since=moment)
+        Appointment.unscoped.filter(pk=call.pk).update(created_at=created, outcome_since=moment)
     day = timezone.localdate(at - timedelta(days=20, hours=1)).isoformat()
 
     for page in (LEADS, APPOINTMENTS, f"{LEADS}&layout=board"):
@@ -188,3 +187,8 @@ def test_rows_are_filtered_by_how_long_they_have_their_status(owner: Client, org
     assert list(chips(owner, f"{LEADS}&since_days=30&since_from=2026-03-01")) == [
         "In this status: for 30 days or more, from 1 Mar 2026"
     ]
+    # Whoever writes, a change counts from its own time.
+    Lead.objects.of(organization).filter(email="ada@example.com").update(status=status)
+    Appointment.objects.of(organization).filter(lead__email="ada@example.com").update(outcome=status)
+    for page in (LEADS, APPOINTMENTS):
+        assert names(owner, f"{page}&since_days=2") == ["bea"]
