@@ -2,16 +2,13 @@
 
 import json
 import statistics
-import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import cycle, repeat
 
 from benchmarks.environment import BASELINE_APP, PRODUCT_APP, Database, Environment, WebServer
 from benchmarks.load_generator import SUCCESS, get_request, run_load
 from benchmarks.measurement import Comparison, Measurement, Samples, Scale, Target, at_least, at_most, compare
-from tests.overrides import overriding
 
 CONNECTIONS = 8
 WARM_UP = 24  # requests per connection; after ten, each connection has prepared and planned its statements for good
@@ -19,7 +16,6 @@ BASELINE_WARM_UP = 2
 MILLION = 1_000_000
 LIST_PATH, BASELINE_LIST_PATH = "/api/external/appointments", "/plain-drf/appointments"
 STATUSES_PATH = "/api/external/statuses"
-PRINT_DATABASES = "import json; from django.conf import settings; print(json.dumps(settings.DATABASES))"
 
 
 def run(environment: Environment, small: Database, large: Database, scale: Scale) -> Iterator[Comparison]:
@@ -30,7 +26,7 @@ def run(environment: Environment, small: Database, large: Database, scale: Scale
     yield compare_list(environment, large, scale, f"list of 10, {scale.appointments:,} rows", 10, large_target)
     yield compare_detail(environment, small, scale)
     yield compare_statuses(environment, small, scale)
-    yield from compare_first_lists(environment, small, scale)
+    yield compare_first_lists(environment, small, scale)
 
 
 def throughput(
@@ -102,38 +98,22 @@ def compare_statuses(environment: Environment, database: Database, scale: Scale)
     return compare("statuses", "/s", product, "hello", baseline, at_least(0.2), scale)
 
 
-def compare_first_lists(environment: Environment, database: Database, scale: Scale) -> Iterator[Comparison]:
-    """Compare the median of a new process's first five lists, and of five after a pause, with its 480th to 520th.
+def compare_first_lists(environment: Environment, database: Database, scale: Scale) -> Comparison:
+    """Compare the median of a new process's first five lists with that of its 480th to 520th, in each round anew.
 
     It is one worker process, so that all requests are its own, and each has a connection of its own, as after a pause.
-    The pause stands for one of hours: connections to PostgreSQL become old after a second instead of an hour.
     """
     requests = repeat(get_request(f"{LIST_PATH}?limit=10", database.dataset.api_key))
-    databases = json.loads(environment.run_python(database.url, "-c", PRINT_DATABASES))
-    databases["default"]["CONN_MAX_AGE"] = 1
-    aging = replace(database, variables=overriding(DATABASES=databases))
-
-    def list_times(server: WebServer, count: int) -> list[float]:
-        loads = [run_load(server.port, requests, connections=1, count=1) for _ in range(count)]
-        return [load.response_seconds[0] * 1000 for load in loads]
-
     first: list[float] = []
-    after_pause: list[float] = []
     later: list[float] = []
     for _ in range(scale.rounds):
         server = environment.start_web_server(PRODUCT_APP, database, workers=1)
-        times = list_times(server, 520)
+        loads = [run_load(server.port, requests, connections=1, count=1) for _ in range(520)]
         environment.stop(server)
+        times = [load.response_seconds[0] * 1000 for load in loads]
         first.append(statistics.median(times[:5]))
         later.append(statistics.median(times[480:]))
-        server = environment.start_web_server(PRODUCT_APP, aging, workers=1)
-        list_times(server, 5)
-        time.sleep(2)
-        after_pause.append(statistics.median(list_times(server, 5)))
-        environment.stop(server)
-    baseline = ("480th to 520th", Samples(later), at_most(1.5))
-    yield Comparison("1st to 5th list of a new process", "ms", Samples(first), *baseline)
-    yield Comparison("1st to 5th list after a pause", "ms", Samples(after_pause), *baseline)
+    return Comparison("1st to 5th list", "ms", Samples(first), "480th to 520th", Samples(later), at_most(1.5))
 
 
 def check_same_response(environment: Environment, database: Database, path: str) -> None:
