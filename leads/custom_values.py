@@ -26,6 +26,7 @@ JsonValue = str | float | bool
 MAX_VALUES_LENGTH = 65_536
 TOO_LONG = f"must have at most {MAX_VALUES_LENGTH} characters together, as JSON text"
 MAX_EXACT_INTEGER = 2**53  # up to here a float represents every integer exactly
+MAX_SHOWN_OPTIONS, MAX_SHOWN_LENGTH = 50, 300  # options and characters in an error
 # The functions of `find_with_values` (leads/migrations/0041_custom_value_index.py).
 FUNCTIONS = {"LEAD": "leads_with_custom_value", "APPOINTMENT": "appointments_with_custom_value"}
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -85,10 +86,17 @@ def parse_json_value(value: Any, field: CustomField) -> JsonValue:  # noqa: ANN4
         case CustomField.Type.DATE:
             return parse_date(value)
         case CustomField.Type.SELECT if value not in field.options:
-            raise ValueError(f"must be one of: {', '.join(field.options)}")
+            raise ValueError(f"must be one of: {shown_options(field)}")
         case CustomField.Type.TEXT:
             return parse_text(value)
     return value
+
+
+def shown_options(field: CustomField) -> str:
+    """Return the options for an error, cut: a request can have thousands of errors, and options can be long."""
+    text = ", ".join(field.options[:MAX_SHOWN_OPTIONS])
+    is_whole = len(field.options) <= MAX_SHOWN_OPTIONS and len(text) <= MAX_SHOWN_LENGTH
+    return text if is_whole else f"{text[:MAX_SHOWN_LENGTH]} … ({len(field.options)} options)"
 
 
 def parse_number(value: object) -> float:

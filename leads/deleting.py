@@ -17,6 +17,6 @@ def delete_leads(organization: Organization, ids: Sequence[UUID], actor: Actor) 
     They must be locked against new references. Runs in the caller's transaction.
     """
     # What members have yet to get about their deleted appointments is still sent.
-    forget_traces(DELETED, organization, Lead, {id: id for id in ids}, keeps_notifications=True)
+    forget_traces(DELETED, organization, {id: id for id in ids}, keeps_notifications=True)
     record_events(DELETED, organization, ids, actor=actor)
     Lead.objects.of(organization).filter(pk__in=ids).delete()

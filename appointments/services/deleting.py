@@ -31,7 +31,7 @@ def delete_appointments(
     leads = list(Lead.objects.of(organization).for_update().filter(pk__in=lead_ids).order_by("pk"))
     notes = Note.objects.of(organization).filter(appointment__in=ids).values_list("pk", "appointment")
     subjects: dict[UUID, UUID] = {id: id for id in ids} | dict(notes)
-    forget_traces(DELETED, organization, Appointment, subjects)
+    forget_traces(DELETED, organization, subjects)
     record_events(DELETED, organization, ids, actor=actor)
     for appointment in appointments if notifies else ():
         if role_of(appointment.outcome) != StatusRole.CANCELED:

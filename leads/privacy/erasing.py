@@ -23,12 +23,12 @@ from leads.privacy.history import has_many_entries
 from leads.privacy.imported_rows import cancel_unread_imports, forget_imported_rows, has_many_candidates
 from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
-from leads.privacy.saved_views import forget_views
+from leads.privacy.saved_views import views_about
 from leads.privacy.traces import BATCH, forget_traces
 from leads.services import lock_lead
 from leads.topics import ERASED
 from organizations.actors import Actor, ActorKind, actor_columns
-from organizations.models import Organization, SecurityEventKind, User
+from organizations.models import Organization, SavedView, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from organizations.versions import VersionedModel
 from webhooks.events import record_event
@@ -140,9 +140,10 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
         store_progress(erasure, turn, position=position)
         if turn.is_over:
             return
+    forget_views(lead)  # while the former names are stored
     for model, ids in reversed(find_rows(lead).items()):
         for some in batches(ids, BATCH):
-            counts = forget_traces(ERASED, lead.organization, model, dict.fromkeys(some, lead.pk), turn)
+            counts = forget_traces(ERASED, lead.organization, dict.fromkeys(some, lead.pk), turn)
             has_traces = bool(counts) and turn.is_over
             # The lead and its merges stay until the end, because all other rows are found through them.
             changed = 0 if has_traces or model in (Lead, LeadMerge) else apply_rule(model, some)
@@ -153,6 +154,10 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
             if has_traces or (changed and turn.is_over):
                 return
     finish(erasure)
+
+
+def forget_views(lead: Lead) -> None:
+    SavedView.objects.of(lead.organization).filter(pk__in=views_about(lead)).delete()
 
 
 def store_progress(erasure: Erasure, turn: Turn, **columns: object) -> None:
@@ -171,12 +176,15 @@ def finish(erasure: Erasure) -> None:
     holds up the events of all organizations.
     """
     organization = erasure.organization
+    lead = Lead.objects.of(organization).get(pk=erasure.lead_id)
+    lead.organization = organization
+    views = views_about(lead)  # before the first lock
     if not Erasure.objects.of(organization).select_for_update().filter(pk=erasure.pk, finished_at=None):
         return
     # Unlike other changes this locks the key, too: rows that refer to the lead are added before or after, never during.
     lead = Lead.objects.of(organization).select_for_update().get(pk=erasure.lead_id)
     lead.organization = organization
-    forget_views(lead)
+    SavedView.objects.of(organization).filter(pk__in=views).delete()
     cancel_unread_imports(organization)
     rows = find_rows(lead, lock=True)
     total = Counter(
@@ -185,7 +193,7 @@ def finish(erasure: Erasure) -> None:
     for model, ids in reversed(rows.items()):
         for some in batches(ids, BATCH):
             apply_rule(model, some)
-            total.update(forget_traces(ERASED, organization, model, dict.fromkeys(some, lead.pk)))
+            total.update(forget_traces(ERASED, organization, dict.fromkeys(some, lead.pk)))
     total.update(erasure.counts)
     actor = Actor(ActorKind(erasure.actor_kind), erasure.actor_id, erasure.actor_name)
     record_event(ERASED, lead, actor=actor)

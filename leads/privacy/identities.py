@@ -37,7 +37,7 @@ def states_of(lead: Lead) -> Iterator[Mapping[str, Any]]:
     merges = LeadMerge.objects.of(lead.organization).filter(lead=lead).values_list("email", "snapshot__merged")
     people: list[dict[str, Any]] = [{name: getattr(lead, name) for name in FIELDS}]
     people += [dict(merged) if merged else {"email": email} for email, merged in merges]
-    yield from people
+    yield from map(dict, people)  # they go back in time below
     yield from ({"email": email} for email, _ in merges)
     # Without custom values, which can be long.
     changes = lead.changes.filter(fields__has_any_keys=FIELDS).values_list(*(KT(f"fields__{name}") for name in FIELDS))

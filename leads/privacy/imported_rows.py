@@ -245,7 +245,7 @@ def forget_headers(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
     imports = Import.objects.of(lead.organization).filter(pk__in=ids).order_by("pk").defer("file")
     for file_import in imports.select_for_update(no_key=True):
         if is_about := mentions.are_in_header(file_import):
-            while forget_history(Import, [file_import.pk], BATCH):  # its entries have the file's name
+            while forget_history([file_import.pk], BATCH):  # its entries have the file's name
                 pass
             file_import.header, file_import.file_name = [""] * len(file_import.header), ERASED_NAME
         if is_about or file_import.terms is None:

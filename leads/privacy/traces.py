@@ -9,7 +9,6 @@ from uuid import UUID
 from leads.imports.models import ImportUndo
 from leads.imports.turns import Turn
 from leads.privacy.history import forget_history
-from leads.privacy.rules import AnyModel
 from notifications.services import erase_notifications
 from organizations.idempotency import erase_responses
 from organizations.models import Organization
@@ -22,13 +21,12 @@ BATCH = 500  # rows, events or other entries of a transaction
 def forget_traces(
     topic: Topic,
     organization: Organization,
-    model: AnyModel,
     subjects: Mapping[UUID, UUID],
     turn: Turn | None = None,
     *,
     keeps_notifications: bool = False,
 ) -> Counter[str]:
-    """Erase what is stored about these rows of the model; count the events and notifications.
+    """Erase what is stored about these rows; count the events and notifications.
 
     The events become events of the topic about the stored row that `subjects` has for each of them. Each batch is a
     transaction; without a turn, may run in the caller's. Stops when the turn is over, and raises Overtaken if it is
@@ -41,7 +39,7 @@ def forget_traces(
     steps: dict[str, Callable[[], int]] = {
         "events": partial(replace_events, **about, topic=topic, subjects=subjects),
         "notifications": partial(erase_notifications, **about, subject_ids=subject_ids),
-        "history": partial(forget_history, model, subject_ids, BATCH),
+        "history": partial(forget_history, subject_ids, BATCH),
     }
     if keeps_notifications:
         del steps["notifications"]

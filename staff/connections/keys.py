@@ -12,7 +12,7 @@ from accounts.pages import secret_page
 from foundation.db.timestamps import now
 from organizations.defaults import both_scopes
 from organizations.models import ApiKey, Scope
-from organizations.permissions import Area, current_user
+from organizations.permissions import PERMISSIONS, Area, current_user, has_role
 from organizations.services import issue_key, revoke_key, rotate_key
 from staff.toolkit.actions import ConfirmationForm, object_action, row_url
 from staff.toolkit.fields import CheckboxesField, SelectField
@@ -35,6 +35,12 @@ class KeyForm(TenantForm):
             raise forms.ValidationError("Enter a time in the future.")
         return expires_at
 
+    def clean_scopes(self) -> list[str]:
+        scopes: list[str] = self.cleaned_data["scopes"]
+        if Scope.ERASE in scopes and not may_erase(self.request, self.organization.pk):
+            raise forms.ValidationError("Only owners and managers issue keys that erase leads.")
+        return scopes
+
 
 class RotationForm(ConfirmationForm):
     overlap = SelectField(
@@ -42,6 +48,10 @@ class RotationForm(ConfirmationForm):
         initial="24h",
         label="The old key stops working",
     )
+
+
+def may_erase(request: HttpRequest, organization_id: UUID) -> bool:
+    return has_role(request, PERMISSIONS[Area.PRIVACY].write, organization_id)
 
 
 def newest_key_id(key: ApiKey) -> UUID:
@@ -81,6 +91,10 @@ class ApiKeyAdmin(TenantAdmin):
         "last_used_at",
     )
 
+    def has_rotate_permission(self, request: HttpRequest, key: ApiKey) -> bool:
+        may_issue = Scope.ERASE not in key.scopes or may_erase(request, key.organization_id)
+        return may_issue and self.has_change_permission(request, key)
+
     @admin.display(description="State")
     def state(self, key: ApiKey) -> str:
         if key.revoked_at:
@@ -101,6 +115,7 @@ class ApiKeyAdmin(TenantAdmin):
     @object_action(
         "Rotate",
         icon="autorenew",
+        permission="rotate",
         question="Create a new key with the same name and scopes, and let this one expire?",
         form=RotationForm,
         is_possible=attrgetter("is_live"),

@@ -507,3 +507,15 @@ def test_an_update_of_a_row_whose_stored_values_the_api_does_not_know_keeps_them
     update(api, id, custom_fields={"color": "blue"})
 
     assert Appointment.objects.of(organization).get(pk=id).custom_values[UNKNOWN_ID] == "kept"
+
+
+def test_an_error_shows_the_beginning_of_many_options(api, organization, id):
+    """A36: 200 rows of an import have such errors, and options are up to 2,000 long texts."""
+    options = [f"{number} {'😀' * 200}" for number in range(400)]
+    make_custom_field(organization, "APPOINTMENT", "own", type="SELECT", options=options)
+
+    message = update(api, id, custom_fields={"own": "x"}).json()["message"]
+
+    assert message.startswith(f"custom_fields.own must be one of: {options[0]}, 1 😀")
+    assert message.endswith("😀 … (400 options)")
+    assert len(message) < 400

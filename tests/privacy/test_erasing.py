@@ -16,7 +16,7 @@ from django.db.models import Model
 from django.test import Client
 from psycopg import sql
 
-from appointments.models import Appointment, CallAnalysis, DeletedNote
+from appointments.models import Appointment, CallAnalysis, DeletedNote, Note
 from foundation.api.exceptions import ResourceNotFound
 from foundation.db.encryption import EncryptedField
 from foundation.db.timestamps import now
@@ -25,7 +25,7 @@ from leads.imports.models import ImportUndo
 from leads.imports.services import add_import
 from leads.imports.worker import run_turn
 from leads.merging import merge_leads
-from leads.models import CustomField, DeletedLeadNote, Lead, PossibleDuplicate
+from leads.models import CustomField, DeletedLeadNote, Lead, LeadNote, PossibleDuplicate
 from leads.privacy.erasing import request_erasure
 from leads.privacy.export import export_lead
 from leads.privacy.rules import load_rules, relations_to
@@ -114,6 +114,11 @@ def lead(api: ApiClient, organization: Organization, host: Membership, owner: Cl
     url = admin_url(CallAnalysis, "add")
     owner.post(url, form_data(owner, url, appointment=appointment.pk, ai_confidence_score="0.5", **texts))
     owner.post(admin_url(Lead, "add_note", lead.pk), {"note": f"{WORD} again @{host}"})
+    for note_model, subject in ((LeadNote, lead), (Note, appointment)):
+        owner.post(admin_url(type(subject), "add_note", subject.pk), {"note": f"{WORD} by mistake"})
+        note = note_model.objects.of(organization).get(note__contains="by mistake")
+        owner.post(admin_url(note_model, "delete", note.pk), {"post": "yes"})
+        assert not note_model.objects.of(organization).filter(pk=note.pk).exists()
     owner.post(admin_url(Lead, "set_next_step", lead.pk), {"at": "2027-03-01T10:00", "type": "CALL", "note": WORD})
     cells = f"E-mail,Last name,Phone\n{EMAIL},{WORD},+1{PHONE}\n".encode()
     read, _unread = (
@@ -469,7 +474,7 @@ def test_the_export_has_everything(lead: Lead, owner: Client, organization: Orga
     assert data["leads"][0]["email"] == EMAIL.upper()
     assert data["leads"][0]["status"]
     tables = {str(model._meta.verbose_name_plural).replace(" ", "_") for model in load_rules()}
-    assert tables - set(data) == {"deleted_notes", "deleted_lead_notes"}  # the lead has none
+    assert tables <= set(data)
     assert {"events", "deliveries", "notifications"} <= set(data)
     # Every row of the organization that has the person's data is in the file, but what receivers answered, the
     # rows of uploaded files, and what members search for.

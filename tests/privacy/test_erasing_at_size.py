@@ -1,5 +1,6 @@
 """Erasing always works: it reads only what is about the lead, and a worker does what takes long, and ends it."""
 
+import cProfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +21,10 @@ from leads.merging import merge_leads, undo_merge
 from leads.models import Lead, LeadChange, LeadMerge, LeadNote
 from leads.privacy import erasing, imported_rows, traces
 from leads.privacy.erasing import SMALL, SMALL_IMPORTED, request_erasure
+from leads.privacy.identities import Identity
 from leads.privacy.imported_rows import BATCH, Mentions
 from leads.privacy.models import Erasure
+from leads.privacy.saved_views import Person
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization, SavedView, SecurityEvent
 from pipeline_backend.celery import app
@@ -414,7 +417,11 @@ def test_a_row_of_another_person_stays_whatever_a_lead_calls_itself(
     assert "1 row was removed, because a lead that it mentions was erased." in page
 
 
-def test_what_a_lead_was_called_before_goes_too(owner: Client, organization: Organization, api: ApiClient) -> None:
+@pytest.mark.parametrize("small", [0, SMALL])
+def test_what_a_lead_was_called_before_goes_too(
+    small: int, owner: Client, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "SMALL", small)  # by a worker, or by the request
     api.submit(
         email="ada@work.example", first_name="Adda", last_name="Byron", phone_e164="+14155552671", phone_country="US"
     )
@@ -424,15 +431,31 @@ def test_what_a_lead_was_called_before_goes_too(owner: Client, organization: Org
     url = admin_url(Lead, "change", lead.pk)
     owner.post(url, form_data(owner, url, email=EMAIL, first_name="Ada", last_name="Lovelace", phone="+14155552672"))
     merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=UUID(merged.json()["data"]["lead_id"]))
-    rows = ["ada@work.example,", ",Byron Adda", ",+1 (415) 555-2671", ",Bobbo Kurz", ",12 34 56 78"]
+    rows = ["ada@work.example,", ",Byron Adda", ",+1 (415) 555-2671", ",Bobbo Kurz", ",12 34 56 78", ",Lovelace Ada"]
     stored = load(organization, "\n".join(["E-mail,Note", *rows, "bob@example.com,Bob"]))
-    for query in ("q=ada%40work.example", "q=bobbo%40x.example", "q=Kurz", "q=zoltan"):
+    for query in ("q=ada%40work.example", "q=bobbo%40x.example", "q=Kurz", "q=lovelace", "q=zoltan"):
         owner.post(f"{admin_url(Lead, 'changelist')}views/save/", {"name": query[2:], "query": query})
 
     erase_by_page(owner, Lead.objects.of(organization).get())
+    run_task()
 
     assert [row.cells[0] for row in stored.rows.all()] == ["bob@example.com"]
     assert list(SavedView.objects.of(organization).values_list("query", flat=True)) == ["q=zoltan&view=all"]
+
+
+def test_long_searches_and_many_former_names_are_compared_in_linear_time(
+    lead: Lead, organization: Organization
+) -> None:
+    """A view has 490 words, a lead had 24,000: each with each were minutes, in which no one's events were seen."""
+    words = [f"{a}{b}{c}" for a in "qxz" for b in "abcdefghijklm" for c in "abcdefghijklm"][:490]
+    view = SavedView(organization=organization, name="v", query=f"q={'+'.join(words)}")
+    person = Person(Identity([EMAIL], [], [(" ".join(f"w{n}x{i}" for i in range(127)), "") for n in range(190)]))
+    profile = cProfile.Profile()
+
+    is_in = profile.runcall(person.is_in, view)
+
+    assert (is_in, len(person.words) > 20_000) == (False, True)
+    assert sum(entry.callcount for entry in profile.getstats()) < 20_000
 
 
 @pytest.mark.parametrize(

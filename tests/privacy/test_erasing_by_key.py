@@ -1,5 +1,6 @@
 """POST /api/external/leads/{id}/erase (docs/interface.md, L49 and L50)."""
 
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from organizations.actors import SYSTEM
 from organizations.models import ApiKey, SecurityEvent
 from tests.client import ApiClient
 from tests.contract.assertions import assert_error
-from tests.factories import events_of, make_api, snapshot_of
+from tests.factories import events_of, make_api, make_member, snapshot_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, logged_in_client
 
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 
@@ -64,6 +67,22 @@ def test_an_erasure_that_takes_long_is_running(api, organization, id, monkeypatc
     assert snapshot_of(organization) == before
     details = SecurityEvent.objects.get(organization=organization, kind="lead_erased").details
     assert details == f"Lead {id} by API key Tests: requested; a worker erases it"
+
+
+def test_only_who_may_erase_issues_and_rotates_keys_that_do(organization, api):
+    """Sales-ops change keys, but erase no leads."""
+    key = ApiKey.objects.of(organization).get()
+    add, rotate = admin_url(ApiKey, "add"), admin_url(ApiKey, "rotate", key.pk)
+    answers = {}
+    for role in ("SALES_OPS", "MANAGER"):
+        client = logged_in_client(make_member(organization, f"{role.lower()}@acme.example", role=role))
+        issued = client.post(add, form_data(client, add, name=role, scopes=["read", "erase"]))
+        rotated = client.post(rotate, {"overlap": "24h"})
+        answers[role] = [bool(re.search("pb_[^_]+_[^…]", page.content.decode())) for page in (issued, rotated)]
+        assert client.post(add, form_data(client, add, name=role, scopes=["read"])).status_code == 200
+
+    assert answers == {"SALES_OPS": [False, False], "MANAGER": [True, True]}
+    assert ApiKey.objects.of(organization).count() == 5
 
 
 def test_it_needs_the_scope_erase(organization, id):
