@@ -28,6 +28,7 @@ from organizations.permissions import current_user
 from organizations.security_log import record_security_event, shorten_user_agent
 
 USAGE_KEY = "usage"
+MAX_SESSIONS = 100  # of a person, who sees all of them on one page
 # A session's last use is at most this much older than shown, and costs at most one write in this time.
 USAGE_INTERVAL = timedelta(minutes=5)
 
@@ -90,6 +91,8 @@ def note_usage(request: HttpRequest) -> None:
     used_at = parse_time(previous.get("used_at"))
     if used_at is not None and at - used_at < USAGE_INTERVAL:
         return
+    if not previous:
+        end_oldest_sessions(request.session[SESSION_KEY])
     request.session[USAGE_KEY] = {
         "started_at": previous.get("started_at", at.isoformat()),
         "used_at": at.isoformat(),
@@ -97,6 +100,12 @@ def note_usage(request: HttpRequest) -> None:
         "user_agent": shorten_user_agent(request.headers.get("User-Agent", "")),
     }
     User.objects.filter(pk=request.session[SESSION_KEY]).update(last_seen_at=at)
+
+
+def end_oldest_sessions(user_id: str) -> None:
+    """Leave a place for a new one. The expiry moves with each use."""
+    stored = Session.objects.filter(user_id=user_id).order_by("-expire_date").values_list("pk", flat=True)
+    Session.objects.filter(pk__in=list(stored[MAX_SESSIONS - 1 :])).delete()
 
 
 def parse_time(text: str | None) -> datetime | None:

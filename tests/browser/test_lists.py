@@ -54,7 +54,7 @@ def test_a_manager_changes_several_rows_at_once(members: Members, site: Site, se
         expect(page.get_by_text("3 leads now belong to Grace Kim.")).to_be_visible()
         search(page, "Appointments", "@several.example")
         run_on_all(page, "Set the host of the selected appointments", host="Priya Nair", leave_out="Cyd")
-        expect(page.get_by_text("2 changed.")).to_be_visible()
+        expect(page.get_by_text("2 appointments now have Priya Nair as host.")).to_be_visible()
 
     assert site.select(STORED) == [
         ("Abel", "Follow-up", "Grace", "Priya"),

@@ -8,6 +8,7 @@ import time_machine
 from django.test import Client
 from django.urls import reverse
 
+from accounts import sessions
 from accounts.sessions import describe_browser
 from foundation.db.timestamps import now
 from organizations.models import Membership, Organization, SecurityEvent, SecurityNotice, Session
@@ -31,8 +32,8 @@ def sign_in(email: str, user_agent: str = FIREFOX, address: str = "192.0.2.1") -
 
 def listed(client: Client) -> list[Any]:
     """Return the sessions that the client's page shows."""
-    sessions: list[Any] = client.get(PAGE).context["sessions"]
-    return sessions
+    rows: list[Any] = client.get(PAGE).context["sessions"]
+    return rows
 
 
 def is_signed_in(client: Client) -> bool:
@@ -65,6 +66,15 @@ def test_one_session_can_be_ended(host: Membership):
     assert [is_signed_in(client) for client in (phone, tablet, laptop)] == [False, True, True]
     event = SecurityEvent.objects.get(kind="session_ended")
     assert (event.user, event.actor, event.details) == (host.user, host.user, "Chrome on Android")
+
+
+def test_a_person_has_a_limited_number_of_sessions_and_the_one_not_used_longest_ends(
+    host: Membership, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 2)
+    clients = [sign_in("hana@acme.example") for _ in range(3)]
+
+    assert [is_signed_in(client) for client in clients] == [False, True, True]
 
 
 def test_all_other_sessions_can_be_ended(host: Membership):
