@@ -15,7 +15,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -128,10 +128,8 @@ class ImportAdmin(TenantAdmin):
     list_filter = ("kind", "state")
     search_fields = ("file_name",)
     search_help_text = "Name of the file"
+    long_columns = ("file",)
     fields: ClassVar[tuple[str, ...]] = ("kind", "upload")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet:
-        return super().get_queryset(request).defer("file")
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view

@@ -34,6 +34,7 @@ class DeliveryAdmin(NewestSearchAdmin):
     next_attempt = time_column("next_attempt_at", "Next attempt")
     created = time_column("created_at", "Created")
     select_related = ("event", "endpoint")
+    long_columns = ("event__body",)
     list_filter = ("state", "endpoint", ("created_at", DayRangeFilter))
     search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
     id_lookups = ("event__id", "event__subject_id")

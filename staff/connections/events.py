@@ -36,7 +36,7 @@ class DeliveryInline(ReadOnlyInline):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         # A delivery's name is made of both.
-        return super().get_queryset(request).select_related("event", "endpoint")
+        return super().get_queryset(request).select_related("event", "endpoint").defer("event__body")
 
 
 @admin.register(Event)
@@ -44,6 +44,7 @@ class EventAdmin(NewestSearchAdmin):
     empty_text = "Every change to leads and appointments adds one."
     area = Area.MESSAGES
     can_add = can_change = False
+    long_columns = ("body",)
     list_display = ("type", "actor_name", "actor_kind", "subject_id", "created_at")
     formatted_body = column("Body", lambda event: format_json(json.loads(event.body)))
     list_filter = (TopicFilter, "actor_kind", ("created_at", DayRangeFilter))

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from notifications.models import MEMBER_CHOICES, MailPreference, Notification
@@ -45,6 +44,7 @@ class NotificationAdmin(NewestSearchAdmin):
     channel = column("Channel", lambda notification: notification.get_medium_display(), ordering="medium")
     formatted_context = column("Data", lambda notification: format_json(notification.context))
     select_related = ("recipient__user",)
+    long_columns = ("context",)
     list_filter = ("kind", ("medium", ChannelFilter), "state", ("created_at", DayRangeFilter))
     search_fields = ("recipient__user__email", "recipient__user__first_name", "recipient__user__last_name")
     search_help_text = f"Search by the recipient's name or e-mail. {HELP}"
@@ -56,9 +56,6 @@ class NotificationAdmin(NewestSearchAdmin):
         "formatted_context",
     )
     readonly_fields = ("channel", "formatted_context")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Notification]:
-        return super().get_queryset(request).defer("context")
 
 
 class EmailNotificationsForm(ConfirmationForm):

@@ -144,6 +144,7 @@ class TenantAdmin(ServiceAdmin):
     form = TenantForm
     # Relations that a row's name, columns and buttons use. (Django's list_select_related is for lists only.)
     select_related: ClassVar[tuple[str, ...]] = ()
+    long_columns: ClassVar[tuple[str, ...]] = ()  # which are read for the page of one row only
     # The condition that a row is assigned to one of these memberships, or unassigned. In an area whose `write_own`
     # names roles, they may write such rows only; without a condition, none.
     own_rows: Callable[[QuerySet[Any]], Q] | None = None
@@ -170,7 +171,7 @@ class TenantAdmin(ServiceAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         """Return the rows that the user may view. All of Django's admin views start from it."""
         rows = filter_by_role(request, PERMISSIONS[self.area].view, super().get_queryset(request))
-        return rows.select_related("organization", *self.select_related)
+        return rows.select_related("organization", *self.select_related).defer(*self.long_columns)
 
     def visible_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet:
         if model is Organization:

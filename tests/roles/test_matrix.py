@@ -153,7 +153,7 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
     "webhooks_endpoint_send_test": (BACK_OFFICE, BACK_OFFICE),
     "webhooks_endpoint_replay_missed": (BACK_OFFICE, BACK_OFFICE),
     "webhooks_endpoint_rotate_secret": (BACK_OFFICE, BACK_OFFICE),
-    "organizations_apikey_rotate": (BACK_OFFICE, BACK_OFFICE),
+    "organizations_apikey_rotate": (LEADERS, LEADERS),  # the key has all scopes, also erase
     "organizations_apikey_revoke": (BACK_OFFICE, BACK_OFFICE),
     "organizations_membership_hand_over": (LEADERS, LEADERS),
     "organizations_membership_leave": (own_account, own_account),
