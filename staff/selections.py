@@ -142,7 +142,10 @@ class LeftStatusFilter(ChoiceFilter):
         self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: admin.ModelAdmin
     ) -> None:
         super().__init__(request, params, model, model_admin)
-        self.used_parameters |= {name: params.pop(name)[-1] for name in self.days if name in params}
+        days = {name: params.pop(name)[-1] for name in self.days if name in params}
+        for text in filter(None, days.values()):
+            parse_day(text)  # also without a status, because the page shows them
+        self.used_parameters |= days
 
     def expected_parameters(self) -> list[str | None]:
         return [self.parameter_name, *self.days]

@@ -51,7 +51,7 @@ LIST_QUERIES = (
     "created_at_from=99999999999-01-01&created_at_to=0000-00-00",
     f"columns={DIGITS}&o=99&setter__id__exact=none&setter__id__exact=%C2%B2&since_days={DIGITS}&since_from=0",
     "setter__id__exact=none" + "&setter__id__exact=01a2195c-d281-7573-9471-0abc9dbed5e7" * 900,
-    "created_at_from=0001-01-01&created_at_to=9999-12-31",
+    "created_at_from=0001-01-01&created_at_to=9999-12-31&left_from=x",
     "schedule_time_from=0001-01-01&schedule_time_to=99999999999-12-31",
     "organization__slack_url__startswith=x", "memberships__role=OWNER", "logentry=1", "pk__in=1,2,%00", "p=-1&e=1",
     "q=%22", "q=%22a", "q=" + "a%20" * 2000, "q=" + "%25" * 2000, "o=1.1.1.-99.--", "_popup=1&_to_field=password",
