@@ -1,5 +1,6 @@
 """The menu, and the text under the site's name."""
 
+from functools import lru_cache
 from typing import Any
 
 from django.apps import apps
@@ -84,7 +85,12 @@ def menu_group(title: str, items: list[dict[str, object]]) -> dict[str, object]:
 
 
 def menu_item(title: str, icon: str, view: str, *args: str) -> dict[str, object]:
-    return {"title": title, "icon": icon, "link": reverse(f"admin:{view}", args=args)} | UNUSED
+    return {"title": title, "icon": icon, "link": page_url(view, *args)} | UNUSED
+
+
+@lru_cache(maxsize=1_000)
+def page_url(view: str, *args: str) -> str:
+    return reverse(f"admin:{view}", args=args)
 
 
 def subheader(request: HttpRequest) -> str:
