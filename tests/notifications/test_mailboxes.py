@@ -323,7 +323,7 @@ def test_a_call_that_is_over_is_in_the_calendars_as_it_took_place(world: World) 
 
     world.move(call, TOMORROW)
 
-    assert world.subjects() == [("hana", "Call Reassigned"), ("hugo", "Call Rescheduled")]
+    assert world.subjects() == [("hana", "Call Reassigned"), ("hugo", "Call Booked")]
 
 
 def test_a_call_in_progress_is_not_over(world: World) -> None:
