@@ -49,6 +49,7 @@ SEPARATORS = re.compile(r"[.@/:]")
 MAX_NAME_WORDS = 12  # of a full name that is looked for in longer texts
 MAX_RESTARTS = 3
 MAX_CONDITIONS = 5  # that a request looks up
+MAX_NAMES = 5_000  # characters of all present and former names that a request looks for
 
 
 class Mentions:
@@ -152,6 +153,8 @@ def find_references(lead: Lead) -> Set[str]:
 
 
 def has_many_candidates(lead: Lead, limit: int) -> bool:
+    if sum(len(name) for names in identity_of(lead).names for name in names) > MAX_NAMES:
+        return True  # their words alone take seconds
     conditions = Mentions(lead).conditions()
     if len(conditions) > MAX_CONDITIONS:
         return True
