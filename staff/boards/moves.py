@@ -130,7 +130,8 @@ def sent_data(request: HttpRequest) -> QueryDict:
 
 
 def last_change(board: AnyBoard, row: AnyRow, title: str) -> str:
-    change = getattr(row, board.history).select_related("to_status").order_by("-created_at", "-id").first()
+    changes = getattr(row, f"{board.status_field}_changes").select_related("to_status")
+    change = changes.order_by("-created_at", "-id").first()
     if change is None:
         return f"{title} has been moved by someone else meanwhile. Nothing was changed."
     actor, at = change.actor_name or "Someone", full_time(change.created_at)
