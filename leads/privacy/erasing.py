@@ -141,16 +141,20 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
         if turn.is_over:
             return
     forget_views(lead)  # while the former names are stored
+    done: dict[str, str] = (erasure.position or {}).get("done", {})  # of rows that stay, the last ids by model
     for model, ids in reversed(find_rows(lead).items()):
-        for some in batches(ids, BATCH):
+        label = model._meta.label
+        for some in batches([id for id in sorted(ids) if str(id) > done.get(label, "")], BATCH):
             counts = forget_traces(ERASED, lead.organization, dict.fromkeys(some, lead.pk), turn)
             has_traces = bool(counts) and turn.is_over
             # The lead and its merges stay until the end, because all other rows are found through them.
             changed = 0 if has_traces or model in (Lead, LeadMerge) else apply_rule(model, some)
             if load_rules()[model].is_deleted:  # rows that stay are counted at the end
                 counts[str(model._meta.verbose_name_plural)] += changed
-            store_progress(erasure, turn, counts=dict(Counter(erasure.counts) + counts))
-            # What earlier turns have erased is found again, and costs little.
+            elif not has_traces:
+                done[label] = str(some[-1])
+            position = {**(erasure.position or {}), "done": done}
+            store_progress(erasure, turn, counts=dict(Counter(erasure.counts) + counts), position=position)
             if has_traces or (changed and turn.is_over):
                 return
     finish(erasure)

@@ -2,6 +2,7 @@
 
 import cProfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -25,6 +26,7 @@ from leads.privacy.identities import Identity
 from leads.privacy.imported_rows import BATCH, Mentions
 from leads.privacy.models import Erasure
 from leads.privacy.saved_views import Person
+from optins.models import OptIn
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization, SavedView, SecurityEvent
 from pipeline_backend.celery import app
@@ -331,6 +333,31 @@ def test_the_last_transaction_of_an_erasure_compares_no_imported_rows(lead: Lead
     assert 0 < max(compared) < locks[0]
     assert stored.rows.count() == SMALL_IMPORTED + 10
     assert Erasure.objects.of(organization).get().finished_at
+
+
+def test_each_turn_continues_after_the_rows_that_earlier_ones_have_emptied(
+    organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        api.submit(email=EMAIL, external_reference=f"form-{number}")
+    request = {"organization": organization, "actor": SYSTEM, "lead_id": Lead.objects.of(organization).get().pk}
+    seen: list[UUID] = []
+
+    def forget(*arguments: Any) -> Any:
+        seen.extend(arguments[2])
+        return traces.forget_traces(*arguments)
+
+    for module, name, value in ((erasing, "SMALL", 0), (erasing, "BATCH", 1), (turns, "TURN_SECONDS", 0)):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(erasing, "forget_traces", forget)
+    request_erasure(**request)
+    for _ in range(60):
+        run_task()
+
+    assert Erasure.objects.of(organization).get().finished_at
+    opt_ins = set(OptIn.objects.of(organization).values_list("pk", flat=True))
+    # Twice while a turn ends at its traces, and once more at the end.
+    assert max(Counter(id for id in seen if id in opt_ins).values()) <= 3
 
 
 def test_erasures_of_one_organization_take_turns_with_those_of_others(
