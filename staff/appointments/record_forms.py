@@ -195,7 +195,7 @@ class RescheduleForm(ConfirmationForm):
 
 
 class CancellationForm(ConfirmationForm):
-    notes = LongTextField(required=False, label="Note", help_text="The reason. Stored as a note.")
+    notes = LongTextField(required=False, label="Reason", help_text="Stored as a note.")
 
 
 def may_change(request: HttpRequest, lead: Lead) -> bool:
