@@ -11,14 +11,18 @@ WITH batch AS (
 ), filled AS (
     UPDATE appointments_appointment AS stored
     SET outcome_since = coalesce(
-        (SELECT max(change.created_at) FROM appointments_outcomechange AS change WHERE change.appointment_id = stored.id), stored.created_at
+        (
+            SELECT max(change.created_at) FROM appointments_outcomechange AS change
+            WHERE change.appointment_id = stored.id
+        ),
+        stored.created_at
     )
     FROM batch
     WHERE stored.id = batch.id AND outcome_since IS NULL
 )
 SELECT id FROM batch ORDER BY id DESC LIMIT 1
 """
-# A large table's index takes longer than a request may, and waits for whoever is writing.
+# A large table's index takes longer than a request may, and waits for transactions that write.
 PATIENTLY = "SET statement_timeout = 0; SET lock_timeout = 0"
 HASTILY = "RESET statement_timeout; RESET lock_timeout"
 

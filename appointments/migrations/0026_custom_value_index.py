@@ -26,7 +26,7 @@ AS $$
     LIMIT most
 $$
 """
-# A large table's index takes longer than a request may, and waits for whoever is writing.
+# A large table's index takes longer than a request may, and waits for transactions that write.
 PATIENTLY = "SET statement_timeout = 0; SET lock_timeout = 0"
 HASTILY = "RESET statement_timeout; RESET lock_timeout"
 
@@ -44,7 +44,10 @@ class Migration(migrations.Migration):
         AddIndexConcurrently(
             model_name='appointment',
             index=django.contrib.postgres.indexes.GinIndex(
-                fields=['custom_values'], gin_pending_list_limit=512, name='appointment_custom_values', opclasses=['jsonb_path_ops']
+                fields=['custom_values'],
+                gin_pending_list_limit=512,
+                name='appointment_custom_values',
+                opclasses=['jsonb_path_ops'],
             ),
         ),
         migrations.RunSQL(HASTILY, PATIENTLY),

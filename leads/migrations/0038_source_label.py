@@ -11,6 +11,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='source',
             name='label',
-            field=models.CharField(blank=True, db_default='', default='', help_text='What your team reads instead of the name. Forms, bookings and the API keep the name.', max_length=100),
+            field=models.CharField(
+                blank=True,
+                db_default='',
+                default='',
+                help_text='What your team reads instead of the name. Forms, bookings and the API keep the name.',
+                max_length=100,
+            ),
         ),
     ]

@@ -2,7 +2,7 @@ from django.db import migrations
 
 import foundation.db.timestamps
 
-# Whoever writes the row: version 0.2 doesn't know the column, and bulk writes pass by the model.
+# A trigger, because version 0.2 doesn't know the column, and bulk writes don't call the model.
 FUNCTION = """
 CREATE FUNCTION leads_set_status_since() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -41,5 +41,11 @@ class Migration(migrations.Migration):
             field=foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True),
         ),
         migrations.RunSQL([FUNCTION], ['DROP FUNCTION leads_set_status_since()']),
-        migrations.RunSQL([ON_INSERT, ON_UPDATE], ['DROP TRIGGER status_since_of_changed ON leads_lead', 'DROP TRIGGER status_since_of_new ON leads_lead']),
+        migrations.RunSQL(
+            [ON_INSERT, ON_UPDATE],
+            [
+                'DROP TRIGGER status_since_of_changed ON leads_lead',
+                'DROP TRIGGER status_since_of_new ON leads_lead',
+            ],
+        ),
     ]

@@ -11,14 +11,15 @@ WITH batch AS (
 ), filled AS (
     UPDATE leads_lead AS stored
     SET status_since = coalesce(
-        (SELECT max(change.created_at) FROM leads_leadstatuschange AS change WHERE change.lead_id = stored.id), stored.created_at
+        (SELECT max(change.created_at) FROM leads_leadstatuschange AS change WHERE change.lead_id = stored.id),
+        stored.created_at
     )
     FROM batch
     WHERE stored.id = batch.id AND status_since IS NULL
 )
 SELECT id FROM batch ORDER BY id DESC LIMIT 1
 """
-# A large table's index takes longer than a request may, and waits for whoever is writing.
+# A large table's index takes longer than a request may, and waits for transactions that write.
 PATIENTLY = "SET statement_timeout = 0; SET lock_timeout = 0"
 HASTILY = "RESET statement_timeout; RESET lock_timeout"
 

@@ -60,7 +60,7 @@ def state(appointment: Appointment) -> str:
 
 
 def place(appointment: Appointment) -> str:
-    """Return what identifies the state and the host, whom a move in the calendar can replace."""
+    """Return what a move in the calendar changes: the state and the host."""
     return f"{state(appointment)} {appointment.host_id}"
 
 

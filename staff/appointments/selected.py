@@ -17,6 +17,7 @@ from appointments.services import (
     undo_outcome,
 )
 from foundation.api.exceptions import Conflict
+from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import TouchPointType
 from notifications.models import Kind
@@ -34,16 +35,16 @@ def cancellation_effects(rows: Iterable[Appointment]) -> str:
     """Return who is notified if these are canceled."""
     leads = leads_to_notify(Kind.CALL_CANCELED, [row for row in rows if not is_canceled(row)])
     who = str(leads[0]) if len(leads) == 1 else f"{len(leads)} leads"
-    told = (
-        f"{who} {'gets' if len(leads) == 1 else 'get'} a cancellation by e-mail" if leads else "No lead gets an e-mail"
-    )
-    return f"{told}. The host, setter and triager are notified by e-mail, and connected apps are updated."
+    verb = "gets" if len(leads) == 1 else "get"
+    effect = f"{who} {verb} a cancellation by e-mail" if leads else "No lead gets an e-mail"
+    return f"{effect}. The host, setter and triager are notified by e-mail, and connected apps are updated."
 
 
 def appointments_in_words(count: int) -> str:
     return "1 appointment" if count == 1 else f"{count:,} appointments"
 
 
+@atomic_with_retry
 def set_outcome(
     request: HttpRequest, appointment: Appointment, outcome: Status, *, next_step_at: datetime | None
 ) -> Appointment:
@@ -75,6 +76,7 @@ def outcome_values(appointment: Appointment) -> list[Any]:
     return [str(outcome) if outcome else None, str(appointment.lead.status_id), [str(step) for step in steps]]
 
 
+@atomic_with_retry
 def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], after: list[Any]) -> None:
     """Undo an outcome. Raises Conflict for a cancellation and its like, because people were notified."""
     (former, former_status, steps), (undone, status, steps_after) = before, after

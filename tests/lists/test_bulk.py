@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment
-from appointments.services import set_next_step
+from appointments.services import next_steps, set_next_step
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
 from leads.services import edit_lead
@@ -96,12 +96,19 @@ def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointm
     assert {lead.setter for lead in Lead.objects.of(organization)} == {stranger, None}
 
 
-def test_a_follow_up_of_selected_appointments_asks_when(rows: list[Appointment], organization: Organization):
+def test_a_follow_up_of_selected_appointments_asks_when(
+    rows: list[Appointment], organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
     owner, follow_up = logged_in_client(owner_of(organization)), Status.objects.of(organization).get(role="FOLLOW_UP")
     before = state_of(organization)
 
     question = send(owner, "set_outcome_selected", rows).context["question"]
     when = {"next_step_at_0": "2030-01-05", "next_step_at_1": "9:30"}
+    with monkeypatch.context() as patched:
+        patched.setattr(next_steps, "MAX_OPEN", 0)
+        refused = send(owner, "set_outcome_selected", rows, follow_up.pk, **when)
+    assert "Mark one as done first." in shown_messages(refused)[0]
+    assert state_of(organization) == before  # neither the step nor the outcome
     response = send(owner, "set_outcome_selected", rows, follow_up.pk, **when)
 
     assert "2 of these calls are still to come." in question

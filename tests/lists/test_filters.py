@@ -187,7 +187,7 @@ def test_rows_are_filtered_by_how_long_they_have_their_status(owner: Client, org
     assert list(chips(owner, f"{LEADS}&since_days=30&since_from=2026-03-01")) == [
         "In this status: for 30 days or more, from 1 Mar 2026"
     ]
-    # Whoever writes, a change counts from its own time.
+    # A change counts from its own time, also if it isn't made by a service.
     Lead.objects.of(organization).filter(email="ada@example.com").update(status=status)
     Appointment.objects.of(organization).filter(lead__email="ada@example.com").update(outcome=status)
     for page in (LEADS, APPOINTMENTS):

@@ -227,7 +227,7 @@ class ListCopy(FeedCopy):
                 if stored is None or stored[f"{column}_at"] != row[f"{column}_at"]:
                     response = self.api.get(f"/api/external/{name}/{row['id']}")
                     if response.status_code == 404:
-                        continue  # deleted since the list was read, of which an event follows
+                        continue  # deleted since the list was read; an event follows
                     # The detail can be newer, and what only the list shows is then as old as the row.
                     row |= response.json()["data"] | version
                     self.store(name, row)
