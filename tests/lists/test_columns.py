@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment
-from leads.models import Lead
+from leads.models import Lead, PossibleDuplicate
 from optins.models import OptIn
 from organizations.models import Membership, Organization, SavedView
 from organizations.saved_views import MAX_VIEWS
@@ -141,3 +141,15 @@ def test_all_columns_together_take_no_statement_for_each_row(
             api.book(external_reference=name, lead_email=f"{name}@example.com", setter_email="hana@acme.example")
 
     assert counts[0] == counts[1]
+
+
+def test_phones_are_links_in_every_list(owner: Client, organization: Organization):
+    Lead.objects.of(organization).update(phone_e164="+14155552671", last_name="Lovelace", first_name="Ada")
+    first, second = Lead.objects.of(organization)
+    PossibleDuplicate.objects.create(organization=organization, first=first, second=second, reasons=1)
+    queries = [(page, "view=all") for page in (APPOINTMENTS, LEADS, OPT_INS)]
+    queries += [(LEADS, "view=all&layout=board"), (admin_url(PossibleDuplicate, "changelist"), "")]
+
+    pages = [owner.get(f"{page}?{query}").content.decode() for page, query in queries]
+
+    assert ['href="tel:+14155552671"' in page for page in pages] == [True] * 5
