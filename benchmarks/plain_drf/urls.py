@@ -7,7 +7,7 @@ from benchmarks.plain_drf.views import AppointmentViewSet, HelloView, OptInViewS
 from pipeline_backend.web.health import readyz
 
 router = SimpleRouter(trailing_slash=False)
-router.register("plain-drf/appointments", AppointmentViewSet, basename="appointment")
-router.register("plain-drf/opt-ins", OptInViewSet, basename="opt-in")
+router.register("api/plain-drf/appointments", AppointmentViewSet, basename="appointment")
+router.register("api/plain-drf/opt-ins", OptInViewSet, basename="opt-in")
 
-urlpatterns = [*router.urls, path("hello/<int:size>", HelloView.as_view()), path("readyz", readyz)]
+urlpatterns = [*router.urls, path("api/hello/<int:size>", HelloView.as_view()), path("readyz", readyz)]

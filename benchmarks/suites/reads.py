@@ -14,7 +14,7 @@ CONNECTIONS = 8
 WARM_UP = 24  # requests per connection; after ten, each connection has prepared and planned its statements for good
 BASELINE_WARM_UP = 2
 MILLION = 1_000_000
-LIST_PATH, BASELINE_LIST_PATH = "/api/external/appointments", "/plain-drf/appointments"
+LIST_PATH, BASELINE_LIST_PATH = "/api/external/appointments", "/api/plain-drf/appointments"
 STATUSES_PATH = "/api/external/statuses"
 
 
@@ -93,7 +93,7 @@ def compare_statuses(environment: Environment, database: Database, scale: Scale)
     key = database.dataset.api_key
     server, baseline_server = (environment.web_server(app, database) for app in (PRODUCT_APP, BASELINE_APP))
     size = len(read_body(server, STATUSES_PATH, key))
-    baseline = throughput(baseline_server, repeat(get_request(f"/hello/{size}", key)), scale)
+    baseline = throughput(baseline_server, repeat(get_request(f"/api/hello/{size}", key)), scale)
     product = throughput(server, repeat(get_request(STATUSES_PATH, key)), scale)
     return compare("statuses", "/s", product, "hello", baseline, at_least(0.2), scale)
 

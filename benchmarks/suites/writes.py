@@ -12,8 +12,8 @@ from benchmarks.load_generator import post_request, run_load
 from benchmarks.measurement import Comparison, Measurement, Scale, at_least, compare
 from benchmarks.suites.reads import BASELINE_WARM_UP, CONNECTIONS, throughput
 
-BOOKING_PATH, BASELINE_BOOKING_PATH = "/api/external/appointments", "/plain-drf/appointments"
-OPT_IN_PATH, BASELINE_OPT_IN_PATH = "/api/opt-in/submit", "/plain-drf/opt-ins"
+BOOKING_PATH, BASELINE_BOOKING_PATH = "/api/external/appointments", "/api/plain-drf/appointments"
+OPT_IN_PATH, BASELINE_OPT_IN_PATH = "/api/opt-in/submit", "/api/plain-drf/opt-ins"
 CLIENTS = 16
 
 # Together they make the references and e-mail addresses of this run unique.
