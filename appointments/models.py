@@ -189,9 +189,9 @@ class Appointment(VersionedModel, Traffic):
             ),
             models.Index(
                 fields=["organization", "-schedule_time", "-id"],
-                # Beside a category, or a closer below, the table's rows would be read.
-                include=["created_at", "call_category"],
-                name="appointment_scheduled_category",
+                # For a category, or the day since when a row has its outcome, the table's rows would be read.
+                include=["created_at", "call_category", "outcome_since"],
+                name="appointment_scheduled_covering",
             ),
             models.Index(fields=["lead", "-schedule_time"], name="appointment_of_lead"),
             models.Index(
