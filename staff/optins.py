@@ -24,8 +24,9 @@ from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
 from staff.toolkit.export import Column, Export
 from staff.toolkit.lists import DayRangeFilter, column, time_column, two_lines
+from staff.toolkit.record import Card, Fact, RecordAdmin
 from staff.toolkit.tenant import TenantAdmin
-from staff.toolkit.timeline import MAX_TEXT, Cursor, Detail, TimelineEntry, beginning, newest, shorten
+from staff.toolkit.timeline import MAX_TEXT, Cursor, Detail, TimelineEntry, beginning, full_time, newest, shorten
 
 MAX_TIMELINE_ANSWERS = 10  # per opt-in
 TRAFFIC_LABELS = {name: capfirst(label(name.replace("_", " "))) for name in TRAFFIC_FIELDS}
@@ -124,31 +125,49 @@ class OptInAdmin(TenantAdmin):
         return contact(opt_in.lead, self.row_link(opt_in), describe_calls(opt_in))
 
 
-def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    # PostgreSQL shortens the texts, because those of one page could have 50 million characters.
+def with_first_answers(lead: Lead) -> QuerySet[OptIn]:
+    """Return the lead's opt-ins with their texts shortened by PostgreSQL: those of one page could have 50 MB."""
     first_answers = (
         QuestionAnswer.objects.of(lead.organization)
         .defer("question", "answer")
         .annotate(short_question=beginning("question"), short_answer=beginning("answer"))
         .order_by("position")[: MAX_TIMELINE_ANSWERS + 1]
     )
-    rows = (
+    return (
         OptIn.objects.of(lead.organization)
         .filter(lead=lead)
         .defer(*TRAFFIC_FIELDS)
         .annotate(source_label=source_label(), **{f"short_{name}": beginning(name) for name in TRAFFIC_FIELDS})
         .prefetch_related(Prefetch("question_answers", first_answers, to_attr="first_answers"))
     )
-    for row in newest(rows, cursor):
-        values = [
-            (answer.short_question, answer.short_answer or "–") for answer in row.first_answers[:MAX_TIMELINE_ANSWERS]
-        ]
-        values.append(("Form", row.provider_form_name))
-        values += [(TRAFFIC_LABELS[name], getattr(row, f"short_{name}")) for name in TRAFFIC_FIELDS]
-        details = [Detail(shorten(name), shorten(value)) for name, value in values if value]
-        is_cut = any(len(text) > MAX_TEXT for pair in values for text in pair if text)
-        if is_cut or len(row.first_answers) > MAX_TIMELINE_ANSWERS:
-            link = format_html('<a href="{}">Open the opt-in to read all answers</a>', row_url(row))
-            details.append(Detail("More", link))
-        text = f"Opt-in: {source_of(row)}"
-        yield TimelineEntry(row.created_at, row.pk, "opt_ins", text, details=details, url=row_url(row))
+
+
+def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    for row in newest(with_first_answers(lead), cursor):
+        yield entry(row)
+
+
+def entry(row: Any) -> TimelineEntry:
+    """Return an entry for one of `with_first_answers`."""
+    values = [(answer.short_question, answer.short_answer or "–") for answer in row.first_answers[:MAX_TIMELINE_ANSWERS]]
+    values.append(("Form", row.provider_form_name))
+    values += [(TRAFFIC_LABELS[name], getattr(row, f"short_{name}")) for name in TRAFFIC_FIELDS]
+    details = [Detail(shorten(name), shorten(value)) for name, value in values if value]
+    is_cut = any(len(text) > MAX_TEXT for pair in values for text in pair if text)
+    if is_cut or len(row.first_answers) > MAX_TIMELINE_ANSWERS:
+        link = format_html('<a href="{}">Open the opt-in to read all answers</a>', row_url(row))
+        details.append(Detail("More", link))
+    text = f"Opt-in: {source_of(row)}"
+    return TimelineEntry(row.created_at, row.pk, "opt_ins", text, details=details, url=row_url(row))
+
+
+def answers_card(page: RecordAdmin, request: HttpRequest, row: Any) -> Card | None:
+    """Return what the row's lead answered last. Forms without questions are passed over."""
+    answered = with_first_answers(row.lead).filter(Exists(QuestionAnswer.unscoped.filter(opt_in=OuterRef("pk"))))
+    latest: Any = answered.order_by("-created_at", "-id").first()
+    if latest is None:
+        return None
+    answers = latest.first_answers[:MAX_TIMELINE_ANSWERS]
+    facts = [Fact(shorten(answer.short_question), shorten(answer.short_answer or "–")) for answer in answers]
+    when = f"Opt-in of {full_time(latest.created_at)}"
+    return Card("Form answers", [*facts, Fact("", when, row_url(latest))])

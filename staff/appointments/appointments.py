@@ -34,6 +34,7 @@ from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
 from staff.leads.lists import contact, find_by_lead
 from staff.leads.source_labels import SourceNameFilter, source_column, source_label, source_name_column, source_of
+from staff.optins import answers_card
 from staff.selections import (
     APPOINTMENT_VIEWS,
     AppointmentWorkFilter,
@@ -174,7 +175,7 @@ class AppointmentAdmin(RecordAdmin):
     more_buttons = (record.cancel,)
     sources = APPOINTMENT_SOURCES
     pinned = (pinned_notes,)
-    cards = (record_page.lead_card, record_page.day_card, record_page.analysis_card)
+    cards = (record_page.lead_card, answers_card, record_page.day_card, record_page.analysis_card)
 
     def record_title(self, row: Appointment) -> str:
         return str(row.lead)

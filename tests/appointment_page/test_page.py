@@ -99,6 +99,20 @@ def test_the_lead_and_its_latest_story_are_beside_it(
     assert story[-1] == "The lead's whole story"
 
 
+def test_the_leads_newest_form_answers_are_beside_it(mia: Client, appointment: Appointment, api: ApiClient):
+    question = {"provider_question_id": "q1", "question": "What is your budget?"}
+    api.submit(external_reference="1", question_answers=[{**question, "answer": "None"}])
+    api.submit(external_reference="2", question_answers=[{**question, "answer": "5,000 EUR"}])
+    api.submit(external_reference="3", email="bob@example.com", question_answers=[{**question, "answer": "Bob's"}])
+    api.submit(external_reference="4")  # a form without questions
+
+    card = page(mia, appointment).context["record"]["cards"][1]
+
+    (answer, opt_in) = card.facts
+    assert (card.title, answer.label, answer.text) == ("Form answers", "What is your budget?", "5,000 EUR")
+    assert mia.get(opt_in.url).context["original"].external_reference == "2"
+
+
 def test_the_hosts_other_appointments_of_the_day_are_beside_it(
     mia: Client, appointment: Appointment, api: ApiClient, host: Membership
 ):
