@@ -149,7 +149,8 @@ def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
 
 def entry(row: Any) -> TimelineEntry:
     """Return an entry for one of `with_first_answers`."""
-    values = [(answer.short_question, answer.short_answer or "–") for answer in row.first_answers[:MAX_TIMELINE_ANSWERS]]
+    answers = row.first_answers[:MAX_TIMELINE_ANSWERS]
+    values = [(answer.short_question, answer.short_answer or "–") for answer in answers]
     values.append(("Form", row.provider_form_name))
     values += [(TRAFFIC_LABELS[name], getattr(row, f"short_{name}")) for name in TRAFFIC_FIELDS]
     details = [Detail(shorten(name), shorten(value)) for name, value in values if value]
