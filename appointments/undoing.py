@@ -42,10 +42,17 @@ def undo_appointments(file_import: Import, rows: Sequence[ImportUndo], actor: Ac
             left[row] = appointment
     if rows[0].columns is not None:
         return reasons | restore_appointments(file_import, left, actor)
-    reasons |= {row.subject_id: text for row, appointment in left.items() if (text := change_since(row, appointment))}
+    for row, appointment in left.items():
+        if appointment.updated_at != row.version and (text := change_since(row, appointment, note_ids(appointment))):
+            reasons[appointment.pk] = text
     if deleted := [appointment for appointment in left.values() if appointment.pk not in reasons]:
         delete_appointments(organization, deleted, actor, notifies=file_import.sends_invitations)
     return reasons
+
+
+def note_ids(appointment: Appointment) -> list[UUID]:
+    """Return the ids of the appointment's notes, also of deleted ones."""
+    return [id for notes in (appointment.notes, appointment.deleted_notes) for id in notes.values_list("pk", flat=True)]
 
 
 def restore_appointments(file_import: Import, left: Mapping[ImportUndo, Appointment], actor: Actor) -> Reasons:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from appointments.models import Appointment, Note
+from appointments.models import Appointment, DeletedNote, Note
 from appointments.notifications import build_participant_notifications
 from appointments.services.changes import role_of
 from appointments.services.leads import update_leads
@@ -29,8 +29,9 @@ def delete_appointments(
     ids = [appointment.pk for appointment in appointments]
     lead_ids = {appointment.lead_id for appointment in appointments}
     leads = list(Lead.objects.of(organization).for_update().filter(pk__in=lead_ids).order_by("pk"))
-    notes = Note.objects.of(organization).filter(appointment__in=ids).values_list("pk", "appointment")
-    subjects: dict[UUID, UUID] = {id: id for id in ids} | dict(notes)
+    subjects: dict[UUID, UUID] = {id: id for id in ids}
+    for model in (Note, DeletedNote):
+        subjects |= dict(model.objects.of(organization).filter(appointment__in=ids).values_list("pk", "appointment"))
     forget_traces(DELETED, organization, subjects)
     record_events(DELETED, organization, ids, actor=actor)
     for appointment in appointments if notifies else ():

@@ -15,7 +15,7 @@ An app registers how its rows are undone with `undoes`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
@@ -259,19 +259,24 @@ def undo_name(stored: Import) -> str:
 # --- What the apps' functions use
 
 
-def change_since(row: ImportUndo, subject: VersionedModel) -> str:
-    """Return what others have done to the locked subject since the import, as a sentence; "" if nothing."""
+def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUID] = ()) -> str:
+    """Return what others have done to the locked subject since the import, as a sentence; "" if nothing.
+
+    `parts` are the ids of other rows whose changes are changes of the subject, such as its notes.
+    """
     if subject.updated_at == row.version:
         return ""
     stored = row.file_import
-    events = Event.objects.of(row.organization).filter(subject_id=row.subject_id, created_at__gt=row.version)
+    ids = [row.subject_id, *parts]
+    events = Event.objects.of(row.organization).filter(subject_id__in=ids, created_at__gt=row.version)
     own = Q(actor_id=stored.actor_id, actor_name=import_name(stored), created_at__lte=stored.finished_at)
     own |= Q(actor_id=stored.undone["actor_id"], actor_name=undo_name(stored))
     # Touch points that pass are recomputed.
     own |= Q(actor_kind=ActorKind.SYSTEM, type=f"{subject._meta.model_name}.updated")
     event = events.exclude(own).order_by("created_at", "id").first()
     if event is None:
-        return ""
+        # What no event explains, an import has not done.
+        return "" if events.exists() else "It has changed since."
     what = event.type.replace(".", " ").replace("_", " ")
     at = date_format(localtime(event.created_at), "DATETIME_FORMAT")
     return f"It has changed since: {what}, by {event.actor_name}, {at}."

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from appointments.models import Appointment
+from appointments.models import Appointment, Note
 from appointments.services import refresh_touch_points
 from leads.imports import services, undoing
 from leads.imports.models import Import, ImportUndo
@@ -129,6 +129,8 @@ def test_appointments_are_deleted_or_get_their_values_back_and_their_people_are_
         ["new-2", "ann@example.com", PAST, "Coaching", "Hana Host", "Won", ""],
         ["new-3", "dan@example.com", FUTURE, "Coaching", "Hana Host", "", ""],
         ["new-4", "eve@example.com", FUTURE, "Coaching", "Hana Host", "", ""],
+        ["new-5", "fay@example.com", FUTURE, "Coaching", "Hana Host", "", "Imported"],
+        ["new-6", "gus@example.com", FUTURE, "Coaching", "Hana Host", "", ""],
         ["old-1", "", LATER, "", "", "", "Moved by file"],
         ["old-2", "", "", "", "", "Canceled", ""],
         ["old-3", "", LATER, "", "", "", ""],
@@ -136,15 +138,21 @@ def test_appointments_are_deleted_or_get_their_values_back_and_their_people_are_
     page = Page(mia, organization, csv_file(HEADER, *rows), kind="APPOINTMENTS").run(invitations=True)
     api.reschedule(external_reference="new-4", schedule_time="2031-05-05T10:00:00Z")
     api.reschedule(external_reference="old-3", schedule_time="2031-05-06T10:00:00Z")
+    noted = {name: Appointment.objects.of(organization).get(external_reference=name).pk for name in ("new-5", "new-6")}
+    for id in noted.values():
+        note = api.post(f"/api/external/appointments/{id}/notes", {"note": "Wants a discount"}).json()["data"]["id"]
+    api.delete(f"/api/external/appointments/{noted['new-6']}/notes/{note}")
     told_before = Counter(kind for kind, _ in notifications_of(organization))
 
     question = page.get("?undo").content.decode()
     page.press("undo")
 
-    assert "2 leads, 4 appointments, 1 note that it added will be deleted" in question
+    assert "4 leads, 6 appointments, 1 note that it added will be deleted" in question
     assert "canceled in their calendars" in question
     left = {row.external_reference: row for row in Appointment.objects.of(organization)}
-    assert left.keys() == {"old-1", "old-2", "old-3", "new-4"}
+    assert left.keys() == {"old-1", "old-2", "old-3", "new-4", "new-5", "new-6"}
+    notes = Note.objects.of(organization).order_by("created_at").values_list("note", flat=True)
+    assert [*notes.filter(appointment=noted["new-5"])] == ["Imported", "Wants a discount"]
     hidden = ("updated_at", "opt_ins")
     for reference in ("old-1", "old-2"):
         after = api.get_appointment(ids[reference])
@@ -155,12 +163,14 @@ def test_appointments_are_deleted_or_get_their_values_back_and_their_people_are_
     for name in ("bob", "dan"):
         lead_after = api.get_lead(str(ids_of(organization)[name]))
         assert lead_after | {"updated_at": ""} == leads_before[name] | {"updated_at": ""}
-    assert ids_of(organization).keys() == {"bob", "cat", "dan", "eve"}
+    assert ids_of(organization).keys() == {"bob", "cat", "dan", "eve", "fay", "gus"}
     reasons = stays(page)
     assert sorted(reason.partition(",")[0] for _, reason in reasons) == [
         "Changed since",
         "It has changed since: appointment rescheduled",
-        "This was added since: appointment.",
+        "It has changed since: note created",
+        "It has changed since: note created",
+        *["This was added since: appointment."] * 3,
     ]
     told = Counter(kind for kind, _ in notifications_of(organization))
     # new-1 and new-3 are canceled, old-1 is back at its time, and old-2 is booked again; what was sent about the first
@@ -170,7 +180,7 @@ def test_appointments_are_deleted_or_get_their_values_back_and_their_people_are_
     deleted = [json.loads(body)["data"] for body in deleted_events(organization, "appointment.deleted")]
     assert len({row["id"] for row in deleted}) == 3
     assert deleted[0].keys() == {"id", "lead_id"}
-    assert events_of(organization).count("note.deleted") == 1
+    assert events_of(organization).count("note.deleted") == 2  # one by the API
 
 
 def test_a_value_that_an_import_changed_twice_returns_to_the_first_one_although_workers_are_killed(
