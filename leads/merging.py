@@ -24,7 +24,7 @@ from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
 from leads.duplicates import keep_dismissals
 from leads.models import Lead, LeadMerge, PossibleDuplicate
-from leads.privacy.models import Erasure
+from leads.privacy.models import Erasure, UndoneMerge
 from leads.serializers import LeadDetailSerializer, LeadSummarySerializer
 from leads.services import build_status_change
 from leads.topics import CREATED, MERGED, STATUS_CHANGED, UPDATED
@@ -217,10 +217,12 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
     rows_moved.send(Lead, lead=restored, ids=ids, previous=previous, actor=actor)
     record_event(CREATED, restored, actor=actor)
     record_event(STATUS_CHANGED if is_moved else UPDATED, lead, actor=actor, before=before)
-    forget_changes({Lead: [lead.pk, restored.pk], **ids}, since=parse_datetime(row.snapshot["began_at"]))
+    began_at = parse_datetime(row.snapshot["began_at"])
+    forget_changes({Lead: [lead.pk, restored.pk], **ids}, since=began_at)
+    store_undone(row, {lead: restored, restored: lead}, [id for moved in ids.values() for id in moved], began_at)
     # Merges into the restored lead can be undone next, if they could before it was merged itself.
     for earlier in restored.merges.filter(snapshot__isnull=False):
-        if not reason_against_undoing(earlier, until=parse_datetime(row.snapshot["began_at"])):
+        if not reason_against_undoing(earlier, until=began_at):
             earlier.snapshot = {**(earlier.snapshot or {}), "ended_at": now()}
             earlier.save(update_fields=["snapshot"])
     return restored
@@ -245,6 +247,20 @@ def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: dateti
                 changes = changes.filter(**{f"{relation.field.name}__in": row_ids})
                 changes.exclude(fields__has_key="previous_ids").delete()
                 changes.update(fields=JSONObject(previous_ids=F("fields__previous_ids")))
+
+
+def store_undone(row: LeadMerge, others: Mapping[Lead, Lead], moved: list[UUID], began_at: datetime | None) -> None:
+    # Unlike the history, events stay as they were sent, until one of the leads is erased.
+    UndoneMerge.objects.of(row.organization).bulk_create(
+        UndoneMerge(
+            organization=row.organization,
+            lead_id=lead.pk,
+            subject_ids=[other.pk, *moved],
+            began_at=began_at,
+            ended_at=now(),
+        )
+        for lead, other in others.items()
+    )
 
 
 def set_columns(lead: Lead, stored: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Queueing notifications, the members' choice of e-mails, links to unsubscribe, and deletion of old notifications."""
 
 from collections.abc import Collection, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -106,10 +106,21 @@ def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:
     )
 
 
-def erase_notifications(*, organization: Organization, subject_ids: list[UUID], limit: int) -> int:
-    """Delete up to `limit` notifications about the subjects; return how many. A message being sent still arrives."""
+def erase_notifications(
+    *,
+    organization: Organization,
+    subject_ids: list[UUID],
+    limit: int,
+    between: tuple[datetime, datetime] | None = None,
+) -> int:
+    """Delete up to `limit` notifications about the subjects, all or those of a time; return how many.
+
+    A message being sent still arrives.
+    """
     texts = [str(id) for id in subject_ids]
     notifications = Notification.objects.of(organization).order_by()
+    if between:
+        notifications = notifications.filter(created_at__range=between)
     # Those of version 0.2 name the appointment in their context only. One after the other, so that each uses its index.
     older = notifications.filter(subject_id=None, context__appointment_id__in=texts)
     for about in (notifications.filter(subject_id__in=subject_ids), older):

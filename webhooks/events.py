@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -231,15 +232,24 @@ def envelope(event: Event) -> dict[str, object]:
 
 @transaction.atomic
 def replace_events(
-    *, organization: Organization, subjects: Mapping[uuid.UUID, uuid.UUID], topic: Topic, limit: int
+    *,
+    organization: Organization,
+    subjects: Mapping[uuid.UUID, uuid.UUID],
+    topic: Topic,
+    limit: int,
+    between: tuple[datetime, datetime] | None = None,
 ) -> int:
     """Turn up to `limit` events about these rows into events of the topic; return how many.
+
+    With `between`, only those of these times, both included.
 
     `subjects` has the row that the topic is then about, which must be stored, for each of the rows. The events keep
     their id, time, place in the list and actor. Pending deliveries are canceled, and responses, which can repeat what
     was sent, are emptied. Locks them.
     """
     events = Event.objects.of(organization).filter(subject_id__in=subjects).exclude(type=topic.name)
+    if between:
+        events = events.filter(created_at__range=between)
     # Without an order, which could make PostgreSQL read the events of all subjects in that order.
     first_ids = list(events.order_by().values_list("pk", flat=True)[:limit])
     if not first_ids:

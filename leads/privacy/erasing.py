@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import OperationalError, transaction
-from django.db.models import F, Value
+from django.db.models import F, Sum, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
@@ -21,10 +21,10 @@ from leads.imports.turns import Overtaken, Turn
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import has_many_entries
 from leads.privacy.imported_rows import cancel_unread_imports, forget_imported_rows, has_many_candidates
-from leads.privacy.models import Erasure
+from leads.privacy.models import Erasure, UndoneMerge
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import views_about
-from leads.privacy.traces import BATCH, forget_traces
+from leads.privacy.traces import BATCH, forget_traces, forget_undone_merges
 from leads.services import lock_lead
 from leads.topics import ERASED
 from organizations.actors import Actor, ActorKind, actor_columns
@@ -84,7 +84,9 @@ def is_small(lead: Lead) -> bool:
     """Return whether little is stored about the lead. Reads no more than `SMALL` rows of each kind."""
     rows = find_rows(lead, limit=SMALL)
     ids = [id for found in rows.values() for id in found]
-    if len(ids) > SMALL or has_many_candidates(lead, SMALL_IMPORTED):
+    undone = UndoneMerge.objects.of(lead.organization).filter(lead_id__in=rows[Lead])
+    others = undone.aggregate(total=Sum("subject_ids__len"))["total"] or 0
+    if len(ids) + others > SMALL or has_many_candidates(lead, SMALL_IMPORTED):
         return False
     events = Event.objects.of(lead.organization).filter(subject_id__in=ids).order_by().values_list("pk")[: SMALL + 1]
     return len(events) <= SMALL and not has_many_entries(ids, SMALL)
@@ -142,7 +144,10 @@ def run_erasure(erasure: Erasure, turn: Turn) -> None:
             return
     forget_views(lead)  # while the former names are stored
     done: dict[str, str] = (erasure.position or {}).get("done", {})  # of rows that stay, the last ids by model
-    for model, ids in reversed(find_rows(lead).items()):
+    rows = find_rows(lead)
+    if not forget_undone_merges(lead, rows[Lead], turn):
+        return
+    for model, ids in reversed(rows.items()):
         label = model._meta.label
         for some in batches([id for id in sorted(ids) if str(id) > done.get(label, "")], BATCH):
             counts = forget_traces(ERASED, lead.organization, dict.fromkeys(some, lead.pk), turn)
@@ -191,6 +196,7 @@ def finish(erasure: Erasure) -> None:
     SavedView.objects.of(organization).filter(pk__in=views).delete()
     cancel_unread_imports(organization)
     rows = find_rows(lead, lock=True)
+    forget_undone_merges(lead, rows[Lead])
     total = Counter(
         {str(model._meta.verbose_name_plural): len(ids) for model, ids in rows.items() if model is not Lead}
     )

@@ -1,5 +1,6 @@
 """Requests to erase leads, and when an organization's leads are erased without one."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
@@ -31,6 +32,21 @@ class Erasure(TenantModel, ActorFields):
 
     def __str__(self) -> str:
         return f"Erasure of {self.lead_id}"
+
+
+class UndoneMerge(TenantModel):
+    """Other rows whose events in this time have values of the lead, because a merge with another one was undone."""
+
+    lead_id = models.UUIDField(editable=False)  # not a foreign key, as above
+    subject_ids = ArrayField(models.UUIDField(), editable=False)
+    began_at = MillisecondDateTimeField(editable=False)
+    ended_at = MillisecondDateTimeField(editable=False)
+
+    class Meta(TenantModel.Meta):
+        indexes = [models.Index(fields=["lead_id"], name="undone_merge_of_lead")]
+
+    def __str__(self) -> str:
+        return f"Undone merge of {self.lead_id}"
 
 
 class LeadRetention(TenantModel):

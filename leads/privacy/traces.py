@@ -1,14 +1,18 @@
 """What is stored about rows without a foreign key to them: events, notifications, history entries and the like."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from leads.imports.models import ImportUndo
 from leads.imports.turns import Turn
+from leads.models import Lead
 from leads.privacy.history import forget_history
+from leads.privacy.models import UndoneMerge
+from leads.privacy.rules import batches
+from leads.topics import ERASED
 from notifications.services import erase_notifications
 from organizations.idempotency import erase_responses
 from organizations.models import Organization
@@ -51,3 +55,25 @@ def forget_traces(
                 break
     del counts["history"]
     return counts
+
+
+def forget_undone_merges(lead: Lead, lead_ids: Sequence[UUID], turn: Turn | None = None) -> bool:
+    """Erase what is stored about other rows from the time when they were part of the same merge; False if not all.
+
+    `lead_ids` are the lead's and those of leads that were merged into it. The events become events about the lead.
+    """
+    organization = lead.organization
+    for merge in UndoneMerge.objects.of(organization).filter(lead_id__in=lead_ids):
+        between = (merge.began_at, merge.ended_at)
+        for ids in batches(merge.subject_ids, BATCH):
+            about: dict[str, Any] = {"organization": organization, "limit": BATCH, "between": between}
+            subjects = dict.fromkeys(ids, lead.pk)
+            while (
+                replace_events(**about, topic=ERASED, subjects=subjects)
+                or erase_notifications(**about, subject_ids=ids)
+                or forget_history(ids, BATCH, between)
+            ):
+                if turn and turn.keep():
+                    return False
+        merge.delete()
+    return True

@@ -111,6 +111,7 @@ def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:
     except DomainError as error:
         messages.error(request, str(error))
         return redirect("admin:leads_lead_duplicates", lead.pk)
+    lead.refresh_from_db()  # the history keeps its name
     page.log_change(request, lead, "Merge undone.")
     link = format_html('<a class="underline" href="{}">{}</a>', row_url(restored), restored)
     messages.success(request, format_html("{} is a lead of its own again.", link))

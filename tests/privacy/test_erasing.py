@@ -25,7 +25,7 @@ from leads.imports.models import ImportUndo
 from leads.imports.services import add_import
 from leads.imports.worker import run_turn
 from leads.merging import merge_leads
-from leads.models import CustomField, DeletedLeadNote, Lead, LeadNote, PossibleDuplicate
+from leads.models import CustomField, DeletedLeadNote, Lead, LeadMerge, LeadNote, PossibleDuplicate
 from leads.privacy.erasing import request_erasure
 from leads.privacy.export import export_lead
 from leads.privacy.rules import load_rules, relations_to
@@ -37,6 +37,7 @@ from organizations.models import MemberRole, Membership, Organization, SavedView
 from tests.client import ApiClient
 from tests.factories import make_api, make_custom_field, make_member, owner_of, snapshot_of
 from tests.jobs import send_notifications
+from tests.merging.test_duplicates import form_of
 from tests.mirror.copies import FeedCopy, ListCopy
 from tests.receiver import Receiver
 from tests.staff.forms import form_data
@@ -200,6 +201,32 @@ def test_after_erasing_no_column_of_any_table_has_the_persons_data(
         "django_admin_log",
     }
     assert rules | others <= set(before), (rules | others) - set(before)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_events_of_a_merge_that_was_undone_keep_nothing_of_the_erased_lead(
+    api: ApiClient, owner: Client, organization: Organization, host: Membership, is_kept: bool
+) -> None:
+    people = {"keep": ("zoe@zulu.example", "Zoe"), "other": (EMAIL, f"Ada{WORD}")}
+    if is_kept:
+        people = {"keep": people["other"], "other": people["keep"]}
+    for email, name in people.values():
+        fields = {"lead_first_name": name, "host_email": host.user.email, "external_reference": name}
+        api.book(lead_email=email, **fields)
+    ids = {name: Lead.objects.of(organization).get(email=email).pk for name, (email, _) in people.items()}
+    url = f"{admin_url(Lead, 'merge', ids['keep'])}?with={ids['other']}"
+    values = {name: str(ids["other"]) for name in ("email", "first_name")}
+    owner.post(url, form_of(owner, url) | {"merge": "1", "keep": str(ids["keep"])} | ({} if is_kept else values))
+    merge = LeadMerge.objects.of(organization).get()
+    owner.post(admin_url(Lead, "duplicates", ids["keep"]), {"merge": str(merge.pk)})
+    erased, stays = (ids["keep"], ids["other"]) if is_kept else (ids["other"], ids["keep"])
+    assert tables_with(WORD)["webhooks_event"] > 4
+
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=erased)
+
+    assert tables_with(WORD) == {}
+    assert api.get_lead(str(stays))["first_name"] == "Zoe"
+    assert Event.objects.of(organization).filter(subject_id=stays, type="lead.created").exists()
 
 
 def test_views_that_look_for_others_stay(lead: Lead, organization: Organization) -> None:
