@@ -8,11 +8,12 @@ from uuid import UUID
 from django.conf import settings
 from django.core import signing
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import JSONField, Model, QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
 
 from foundation.db.deletes import delete_in_batches
+from foundation.db.expressions import is_any_of
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
 from foundation.outbox import State, notify_on_commit
@@ -122,8 +123,8 @@ def erase_notifications(
     if between:
         notifications = notifications.filter(created_at__range=between)
     # Those of version 0.2 name the appointment in their context only. One after the other, so that each uses its index.
-    older = notifications.filter(subject_id=None, context__appointment_id__in=texts)
-    for about in (notifications.filter(subject_id__in=subject_ids), older):
+    older = notifications.filter(is_any_of("context__appointment_id", texts, JSONField), subject_id=None)
+    for about in (notifications.filter(is_any_of("subject_id", subject_ids)), older):
         if ids := list(about.values_list("pk", flat=True)[:limit]):
             return int(notifications.filter(pk__in=ids).delete()[0])
     return 0

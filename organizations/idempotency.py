@@ -20,6 +20,7 @@ from foundation.api.fields import UUID as UUID_PATTERN
 from foundation.api.responses import JsonRenderer
 from foundation.api.sql_serializers import Json
 from foundation.db.deletes import delete_in_batches
+from foundation.db.expressions import array_of
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from organizations.isolation import bypass_rls
@@ -89,7 +90,7 @@ def erase_responses(*, organization: Organization, ids: Sequence[UUID]) -> None:
     """Empty the stored responses that name one of these rows."""
     # Under row-level security PostgreSQL would not use the index of the ids.
     with bypass_rls():
-        StoredResponse.objects.of(organization).filter(ids__overlap=ids).update(body=None, ids=[])
+        StoredResponse.objects.of(organization).filter(ids__overlap=array_of(ids)).update(body=None, ids=[])
 
 
 def prune_responses(*, organization: Organization) -> int:

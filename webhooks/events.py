@@ -14,6 +14,7 @@ from django.dispatch import receiver
 from foundation.api import request_id
 from foundation.api.sql_serializers import SQLSerializer
 from foundation.db.compiled import CompiledQuery, Params, bind
+from foundation.db.expressions import is_any_of
 from foundation.db.prepared import preparing_cursor
 from foundation.db.timestamps import isoformat_z
 from foundation.outbox import State, notify_on_commit
@@ -247,7 +248,7 @@ def replace_events(
     their id, time, place in the list and actor. Pending deliveries are canceled, and responses, which can repeat what
     was sent, are emptied. Locks them.
     """
-    events = Event.objects.of(organization).filter(subject_id__in=subjects).exclude(type=topic.name)
+    events = Event.objects.of(organization).filter(is_any_of("subject_id", [*subjects])).exclude(type=topic.name)
     if between:
         events = events.filter(created_at__range=between)
     # Without an order, which could make PostgreSQL read the events of all subjects in that order.

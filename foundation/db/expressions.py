@@ -4,7 +4,7 @@ Migrations name these classes by their import path: this module never moves.
 """
 
 from collections.abc import Sequence
-from uuid import UUID
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -12,12 +12,19 @@ from django.db.models import F, Func, Value
 from django.db.models.expressions import Combinable
 
 
-def is_any_of(column: str, ids: Sequence[UUID] | Combinable) -> Func:
+def array_of(values: Sequence[Any], field: "type[models.Field[Any, Any]]" = models.UUIDField) -> Value:
+    """Return the values as one parameter. Django makes one of each, which takes 0.03 ms for each."""
+    return Value(list(values), output_field=ArrayField(field()))
+
+
+def is_any_of(
+    column: str, ids: Sequence[Any] | Combinable, field: "type[models.Field[Any, Any]]" = models.UUIDField
+) -> Func:
     """Return the condition that the column has one of these ids, which can be thousands.
 
     Not a subquery: PostgreSQL doesn't know its size, so it may use no index, or compare each row with each id.
     """
-    array = ids if isinstance(ids, Combinable) else Value(list(ids), output_field=ArrayField(models.UUIDField()))
+    array = ids if isinstance(ids, Combinable) else array_of(ids, field)
     template = "(%(expressions)s))"
     return Func(F(column), array, template=template, arg_joiner=" = ANY(", output_field=models.BooleanField())
 

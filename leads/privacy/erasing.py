@@ -12,6 +12,7 @@ from django.db.models.functions import Greatest
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 
 from foundation.api.exceptions import ResourceNotFound
+from foundation.db.expressions import is_any_of
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_or_get
@@ -39,6 +40,7 @@ from webhooks.models import Event
 SMALL = 100
 # More imported rows than these may take longer: one has up to 100,000 characters.
 SMALL_IMPORTED = 50
+LAST_BATCH = 10_000  # rows of a statement of the last transaction, in which most are erased already
 PAUSE = timedelta(minutes=1)  # after an error
 TOO_SLOW = (QueryCanceled, LockNotAvailable, DeadlockDetected)
 
@@ -201,7 +203,7 @@ def finish(erasure: Erasure) -> None:
         {str(model._meta.verbose_name_plural): len(ids) for model, ids in rows.items() if model is not Lead}
     )
     for model, ids in reversed(rows.items()):
-        for some in batches(ids, BATCH):
+        for some in batches(ids, LAST_BATCH):
             apply_rule(model, some)
             total.update(forget_traces(ERASED, organization, dict.fromkeys(some, lead.pk)))
     total.update(erasure.counts)
@@ -216,7 +218,7 @@ def finish(erasure: Erasure) -> None:
 def apply_rule(model: AnyModel, ids: Sequence[UUID]) -> int:
     """Delete or empty these rows, after those that refer to them; return how many were not empty yet."""
     rule = load_rules()[model]
-    rows = model._base_manager.filter(pk__in=ids)
+    rows = model._base_manager.filter(is_any_of("pk", ids))
     if rule.is_deleted:
         rows.delete()
         return len(ids)
@@ -224,7 +226,7 @@ def apply_rule(model: AnyModel, ids: Sequence[UUID]) -> int:
         return 0
     if not any(isinstance(value, Combinable) for value in rule.values.values()):
         filled = list(rows.exclude(**rule.values).values_list("pk", flat=True))
-        rows = model._base_manager.filter(pk__in=filled)
+        rows = model._base_manager.filter(is_any_of("pk", filled))
     count: int = rows.update(**rule.values)
     if issubclass(model, VersionedModel):
         next_version = F("updated_at") + timedelta(milliseconds=1)

@@ -5,13 +5,14 @@ from datetime import datetime
 from uuid import UUID
 
 from django.contrib.admin.models import LogEntry
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextField
 
+from foundation.db.expressions import is_any_of
 from organizations.isolation import bypass_rls
 
 
 def entries_about(ids: Sequence[UUID]) -> QuerySet[LogEntry]:
-    return LogEntry.objects.filter(object_id__in=[str(id) for id in ids]).order_by()
+    return LogEntry.objects.filter(is_any_of("object_id", [str(id) for id in ids], TextField)).order_by()
 
 
 def has_many_entries(ids: Sequence[UUID], limit: int) -> bool:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from foundation.db.expressions import is_any_of
 from leads.imports.models import ImportUndo
 from leads.imports.turns import Turn
 from leads.models import Lead
@@ -38,7 +39,7 @@ def forget_traces(
     """
     subject_ids = list(subjects)
     erase_responses(organization=organization, ids=subject_ids)
-    ImportUndo.objects.of(organization).filter(subject_id__in=subject_ids).delete()
+    ImportUndo.objects.of(organization).filter(is_any_of("subject_id", subject_ids)).delete()
     about: dict[str, Any] = {"organization": organization, "limit": BATCH}
     steps: dict[str, Callable[[], int]] = {
         "events": partial(replace_events, **about, topic=topic, subjects=subjects),
