@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Func, TextField
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 from django.http import HttpRequest, HttpResponse
+from psycopg.errors import QueryCanceled
 from psycopg.pq import TransactionStatus
 
 from foundation.db.compiled import CompiledQuery, CompiledStatement, Param, Row
@@ -65,6 +67,8 @@ SET_BY_QUERY = DatabaseScope("set by query")
 UNKNOWN = DatabaseScope("unknown")
 
 current_scope: ContextVar[DatabaseScope] = ContextVar("current_scope", default=NO_REQUEST)
+# Until when, by `monotonic()`, a page that only reads may send statements: each has a time-out, but they can be many.
+page_deadline: ContextVar[float | None] = ContextVar("page_deadline", default=None)
 
 
 def set_scope(scope: DatabaseScope) -> None:
@@ -75,6 +79,19 @@ def set_scope(scope: DatabaseScope) -> None:
     if scope.statement_seconds != current.statement_seconds:
         scope = replace(scope, statement_seconds=current.statement_seconds)
     current_scope.set(scope)
+
+
+def lift_page_deadline() -> None:
+    """Let the page take as long as it needs, as an export may."""
+    page_deadline.set(None)
+
+
+def check_page_deadline() -> None:
+    """Raise what PostgreSQL's own time-out of a statement would."""
+    deadline = page_deadline.get()
+    if deadline is not None and monotonic() > deadline:
+        lift_page_deadline()  # for the statements that end the request
+        raise OperationalError("The page took too long") from QueryCanceled("The page took too long")
 
 
 def tenant_scope(organization_id: UUID) -> DatabaseScope:
@@ -107,6 +124,7 @@ class ScopeWrapper:
     def __call__(
         self, execute: Callable[..., Any], sql: str, params: object, many: bool, context: dict[str, Any]
     ) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
+        check_page_deadline()
         scope, db = current_scope.get(), context["connection"]
         if self.is_applied(scope, db) or scope.role == SET_BY_QUERY.role:
             return execute(sql, params, many, context)
@@ -163,10 +181,15 @@ class TenantScopeMiddleware:
         scope_wrapper()  # Django may have made a new connection object for this thread since the last request
         # The admin's statements time out sooner, so that no page keeps a thread and a database process for long.
         # Set directly: `set_scope` has no effect before a request has a scope.
-        token = current_scope.set(NO_TENANT_IN_ADMIN if request.path_info.startswith("/admin/") else NO_TENANT)
+        is_page, seconds = request.path_info.startswith("/admin/"), settings.ADMIN_TRANSACTION_SECONDS
+        token = current_scope.set(NO_TENANT_IN_ADMIN if is_page else NO_TENANT)
+        # What writes is limited by its transactions, so that none is done by half.
+        is_limited = is_page and request.method in ("GET", "HEAD") and seconds
+        deadline_token = page_deadline.set(monotonic() + seconds if is_limited else None)
         try:
             return self.get_response(request)
         finally:
+            page_deadline.reset(deadline_token)
             current_scope.reset(token)
 
 

@@ -30,6 +30,7 @@ from staff.toolkit.lists import MAX_COUNT, MAX_SEARCH_LENGTH, NOTHING, describe_
 from staff.toolkit.tenant import has_several_organizations
 
 MAX_SHOWN = 80  # characters of a text in a cell
+MAX_FIELDS = 5  # that a list is filtered by: each may have to read all rows
 EMPTY = "Empty"
 TYPE = CustomField.Type
 # What can be entered, by the ends of the parameters' names.
@@ -132,7 +133,11 @@ class CustomFilter(FormFilter):
 
 
 def custom_filters(page: AnyPage, request: HttpRequest) -> list[Callable[..., CustomFilter]]:
-    return [partial(CustomFilter, field) for field in listed_fields(page, request)]
+    """Return the filters of all custom fields, or only those in use if they are as many as a list may have."""
+    fields = listed_fields(page, request)
+    parameters = tuple(name for name, text in request.GET.items() if text)
+    used = [field for field in fields if any(name.startswith(form_field_name(field.pk)) for name in parameters)]
+    return [partial(CustomFilter, field) for field in (used[:MAX_FIELDS] if len(used) >= MAX_FIELDS else fields)]
 
 
 def custom_columns(page: AnyPage, request: HttpRequest) -> list[Callable[[Any], object]]:

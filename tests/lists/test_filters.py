@@ -133,6 +133,17 @@ CUSTOM = {
 }
 
 
+def test_a_list_is_filtered_by_five_custom_fields_at_most(owner: Client, organization: Organization):
+    fields = [make_custom_field(organization, "LEAD", f"field-{number}") for number in range(6)]
+    names = [f"custom_{field.pk.hex}_has" for field in fields]
+    url = admin_url(Lead, "changelist")
+
+    pages = [owner.get(url, dict.fromkeys(names[:count], "a")) for count in (4, 5, 6)]
+
+    assert [page.status_code for page in pages] == [200, 200, 400]
+    assert [names[5] in page.content.decode() for page in pages[:2]] == [True, False]
+
+
 def test_each_kind_of_custom_field_is_a_filter_a_chip_and_a_column(owner: Client, organization: Organization):
     fields = {
         kind: make_custom_field(
