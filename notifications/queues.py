@@ -149,7 +149,7 @@ class SlackQueue(NotificationQueue["EndpointClient"]):
     def open_session(self, organization: Organization) -> "EndpointClient":
         from foundation.egress.client import EndpointClient  # noqa: PLC0415  # slow, and only workers need it
 
-        return EndpointClient(organization.slack_url)
+        return EndpointClient(organization.slack_url, owner=organization.pk)
 
     async def send(self, client: "EndpointClient", organization: Organization, notification: Notification) -> Result:
         # Slack may have been disconnected since the message was queued. Then no retry can help.

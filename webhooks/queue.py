@@ -125,7 +125,8 @@ class WebhookQueue(Queue[Endpoint, Delivery, "EndpointClient"]):
     def open_session(self, endpoint: Endpoint) -> "EndpointClient":
         from foundation.egress.client import EndpointClient  # noqa: PLC0415  # slow, and only workers need it
 
-        return EndpointClient(endpoint.url, connections=settings.WEBHOOK_REQUESTS_PER_ENDPOINT)
+        requests = settings.WEBHOOK_REQUESTS_PER_ENDPOINT
+        return EndpointClient(endpoint.url, connections=requests, owner=endpoint.organization_id)
 
     async def send(self, client: "EndpointClient", endpoint: Endpoint, delivery: Delivery) -> Result:
         headers = signed_headers(str(delivery.event_id), delivery.event.body, endpoint.signing_secrets())

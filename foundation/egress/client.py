@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
+from weakref import WeakValueDictionary
 
 import aiohttp
 from aiohttp import AddrInfoType
@@ -34,16 +35,41 @@ MAX_LINE_SIZE = 8 * 1024
 MAX_READ_SIZE = 64 * 1024
 BODY_PREFIX = 4 * 1024
 READ_BUFFER_SIZE = 8 * 1024
+LOOKUPS_AT_ONCE = 4  # of one owner
 TLS = ssl.create_default_context()
 
 
-class CheckedResolver(ThreadedResolver):
-    """DNS resolver that refuses a host if any of its addresses is blocked."""
+class OwnersResolver(ThreadedResolver):
+    """DNS resolver with an owner's share of the threads: getaddrinfo has no time-out, and others wait for a thread."""
+
+    shares: ClassVar[WeakValueDictionary[object, asyncio.Semaphore]] = WeakValueDictionary()
+
+    def __init__(self, owner: object) -> None:
+        super().__init__()
+        loop = asyncio.get_running_loop()
+        self.share = self.shares.setdefault((loop, owner), asyncio.Semaphore(LOOKUPS_AT_ONCE))
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        # getaddrinfo has no timeout: it runs in a thread that is abandoned when the deadline is over.
+        await self.share.acquire()
+        lookup = asyncio.ensure_future(super().resolve(host, port, family))
+        lookup.add_done_callback(self.end)
+        # If the deadline is over first, the lookup goes on by itself.
+        return await asyncio.shield(lookup)
+
+    def end(self, lookup: "asyncio.Future[list[ResolveResult]]") -> None:
+        self.share.release()
+        if not lookup.cancelled():
+            lookup.exception()  # or asyncio logs it if no one waits any more
+
+
+class CheckedResolver(OwnersResolver):
+    """Refuses a host if any of its addresses is blocked."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
         results = await super().resolve(host, port, family)
         require_allowed(*(result["host"] for result in results))
         return results
@@ -102,6 +128,7 @@ class EndpointClient:
 
     url: str
     connections: int = 1
+    owner: object = None  # whose lookups take turns
     session: aiohttp.ClientSession = field(init=False)
 
     async def __aenter__(self) -> Self:
@@ -109,7 +136,7 @@ class EndpointClient:
         trace.on_connection_reuseconn.append(note_reuse)
         connector = aiohttp.TCPConnector(
             # A proxy resolves the name itself and refuses what must not be reached.
-            resolver=ThreadedResolver() if settings.WEBHOOKS_PROXY else CheckedResolver(),
+            resolver=(OwnersResolver if settings.WEBHOOKS_PROXY else CheckedResolver)(self.owner),
             socket_factory=open_socket,
             limit=self.connections,
             ssl=TLS,

@@ -24,7 +24,7 @@ from foundation.outbox.runner import Database, Runner
 logger = logging.getLogger(__name__)
 
 THREADS = 16
-LOOKUP_THREADS = 32
+LOOKUP_THREADS = 64
 SHUTDOWN_TIMEOUT = 20
 POLL_SECONDS = 3
 OPEN_FILES = 4096  # connections to the receivers of all lanes, and a reserve; many systems allow 1,024 at first

@@ -5,6 +5,7 @@ import ipaddress
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -165,6 +166,34 @@ def test_a_name_without_an_address_has_its_error_class(monkeypatch: pytest.Monke
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
     assert post("https://unknown.example.com/").error == "dns_error"
+
+
+def test_names_that_are_never_answered_take_four_threads_of_their_owner_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer, hosts = threading.Event(), list[str]()
+
+    def getaddrinfo(host: str, *_: Any, **__: Any) -> list[Any]:
+        hosts.append(host)
+        answer.wait(30)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    async def send(host: str, owner: str) -> None:
+        async with EndpointClient(f"https://{host}.example.com/", owner=owner) as client:
+            async with asyncio.timeout(0.2):  # as the deadline does
+                await client.post(b"{}", {})
+
+    async def send_all() -> list[Any]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(8))
+        sent = await asyncio.gather(*(send(f"tarpit{n}", "globex") for n in range(12)), return_exceptions=True)
+        sent += await asyncio.gather(send("hooks", "acme"), return_exceptions=True)
+        answer.set()
+        return sent
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    results = asyncio.run(send_all())
+
+    assert {type(result) for result in results} == {TimeoutError}
+    assert len(hosts) == 5
+    assert hosts[-1] == "hooks.example.com"
 
 
 def test_the_operator_can_allow_private_networks_and_http(settings: Any, organization: Organization) -> None:
