@@ -24,7 +24,7 @@ from foundation.metrics.definitions import (
 from foundation.metrics.exposition import CHALLENGE, CONTENT_TYPE, PATH, is_authorized, render
 from foundation.outbox import FAST, SLOW, Queue, load_queues
 from organizations.isolation import bypass_rls
-from pipeline_backend.web.health import has_stale_backlog
+from pipeline_backend.web.health import stale_groups
 from webhooks.models import Endpoint
 
 T = TypeVar("T")
@@ -134,7 +134,7 @@ def query_families() -> Iterator[GaugeMetricFamily]:
     text = "Whether jobs are overdue and no worker processes them."
     stalled = GaugeMetricFamily("pipeline_queue_stalled", text, labels=["queue"])
     for queue in queues:
-        stalled.add_metric([queue.name], has_stale_backlog(queue))
+        stalled.add_metric([queue.name], stale_groups(queue, settings.HEALTH_BACKLOG_SECONDS).exists())
     yield stalled
 
     # The last, because it reads all due jobs.
