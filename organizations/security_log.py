@@ -17,6 +17,7 @@ from foundation.outbox import notify_on_commit
 from organizations.isolation import bypass_rls
 from organizations.models import Membership, Organization, SecurityEvent, SecurityEventKind, SecurityNotice, User
 
+KEEP_ADMIN_LOG_DAYS = 1095  # at least: three years of the admin's history
 # The person gets an e-mail, because it may not have been them.
 MAILED_KINDS = frozenset(
     {
@@ -106,5 +107,5 @@ def prune_security_events() -> int:
 
 
 def prune_admin_log() -> int:
-    cutoff = now() - timedelta(days=settings.KEEP_ADMIN_LOG_DAYS)
+    cutoff = now() - timedelta(days=max(KEEP_ADMIN_LOG_DAYS, settings.KEEP_SECURITY_EVENTS_DAYS))
     return delete_in_batches(LogEntry.objects.filter(action_time__lt=cutoff).order_by("pk"))

@@ -17,6 +17,7 @@ REPLACEMENTS = {
     "HEALTH_BACKLOG_SECONDS": "it is always 300",
     "HSTS_SECONDS": "it is always 31536000",
     "INVITATIONS_PER_ORGANIZATION_PER_DAY": "it is always 100",
+    "KEEP_ADMIN_LOG_DAYS": "KEEP_SECURITY_EVENTS_DAYS applies to the admin's history, too, if it is more than 1095",
     "KEEP_NOTIFICATIONS_DAYS": "KEEP_DELIVERIES_DAYS applies to notifications, too",
     "LOCAL_RUN": "the local inbox exists only in make run",
     "MAILS_PER_ORGANIZATION_PER_DAY": "it is always 5000",
@@ -25,6 +26,7 @@ REPLACEMENTS = {
     "MAX_EVENT_TYPES": "it is always 1000",
     "MAX_WEBHOOK_ENDPOINTS": "it is always 20",
     "PASSWORD_HASHES_AT_ONCE": "it is always 1",
+    "WEB_THREADS": "it is always 4",
     "WEBHOOKS_PER_HOST_PER_MINUTE": "it is always 1200",
     "WEBHOOK_REQUESTS_PER_ENDPOINT": "it is always 8",
 }

@@ -21,5 +21,4 @@ LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 SESSION_ENGINE = "accounts.sessions"
 SESSION_COOKIE_SECURE = HTTPS
-KEEP_ADMIN_LOG_DAYS = read_int("KEEP_ADMIN_LOG_DAYS", default=1095, max_value=MAX_DAYS)
 KEEP_SECURITY_EVENTS_DAYS = read_int("KEEP_SECURITY_EVENTS_DAYS", default=365, max_value=MAX_DAYS)

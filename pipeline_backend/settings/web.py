@@ -3,7 +3,8 @@
 from pipeline_backend.env import read_bool, read_folder, read_int
 from pipeline_backend.settings.instance import BASE_URL, HTTPS
 
-WEB_THREADS = read_int("WEB_THREADS", default=4, max_value=256)  # per web process
+# Of each web process; each keeps a database connection. Admin pages use half of them, as does each organization.
+WEB_THREADS = 4
 # Between SIGTERM and the end: longer than the proxy needs to see that /livez fails, and to give up idle connections.
 DRAIN_SECONDS = read_int("DRAIN_SECONDS", default=0, min_value=0, max_value=60)
 RATE_LIMIT_PER_MINUTE = read_int("RATE_LIMIT_PER_MINUTE", default=600)

@@ -52,7 +52,6 @@ def in_new_thread(function: Callable[[], Any]) -> Any:
 
 
 def test_one_request_after_the_other_uses_few_connections(stack: Stack, organization: Organization, api: ApiClient):
-    stack.settings["WEB_THREADS"] = "4"
     stack.start("web")
     sessions = query(SESSIONS)
 

@@ -137,7 +137,6 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         ("KEEP_DELIVERIES_DAYS", "9999999999", 36_500),
         ("KEEP_SECURITY_EVENTS_DAYS", "36501", 36_500),
         ("KEEP_DELIVERIES_DAYS", "0", 36_500),
-        ("KEEP_ADMIN_LOG_DAYS", "36501", 36_500),
     ],
 )
 def test_an_invalid_setting_stops_the_start_and_is_named(name: str, value: str, max_value: int) -> None:

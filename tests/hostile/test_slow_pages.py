@@ -30,7 +30,7 @@ PASSWORD = "secret-of-tests"
 def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The web server with four threads in its only process."""
     with Stack(tmp_path_factory.mktemp("slow-pages")) as stack:
-        stack.settings |= {"WEB_THREADS": "4", "BEHIND_PROXY": "true"}
+        stack.settings["BEHIND_PROXY"] = "true"
         stack.overrides |= {"ADMIN_STATEMENT_SECONDS": STATEMENT_SECONDS, "ADMIN_REQUESTS_PER_MINUTE": 60}
         stack.start("web")
         yield stack

@@ -21,8 +21,7 @@ CHUNK_SIZE = 10_000
 def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The web server with a single thread and a page that streams."""
     with Stack(tmp_path_factory.mktemp("streaming")) as stack:
-        stack.settings |= {"WEB_THREADS": "1"}
-        stack.overrides["RESPONSES_LIMIT_PER_GROUP"] = 250 * MIB
+        stack.overrides |= {"WEB_THREADS": 1, "RESPONSES_LIMIT_PER_GROUP": 250 * MIB}
         stack.start("streaming_web")
         yield stack
 

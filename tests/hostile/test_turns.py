@@ -47,7 +47,6 @@ def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
     """Start a web server with four threads in its only process, once for all tests."""
     with Stack(tmp_path_factory.mktemp("turns")) as stack:
         stack.settings |= {
-            "WEB_THREADS": "4",
             "RATE_LIMIT_PER_MINUTE": "100000",
             "METRICS_TOKEN": TOKEN,
         }
