@@ -18,7 +18,7 @@ from foundation.db.timestamps import MillisecondDateTimeField, now
 from leads.models import EditableNote, Lead, NamedModel, Source
 from optins.models import UTM_FIELDS, Traffic
 from organizations.actors import ActorFields
-from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
+from organizations.isolation import TenantForeignKey, TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from organizations.versions import Change, VersionedModel
 from statuses.models import FINAL_ROLES, Board, Status, StatusChange, StatusRole
@@ -116,31 +116,33 @@ LONG_COLUMNS = ("custom_values", "lead__custom_values", *UTM_FIELDS)
 class Appointment(VersionedModel, Traffic):
     """A booked meeting with a lead. UTM fields and sources are copied at booking and never change."""
 
-    lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="appointments", db_index=False)
-    event_type = models.ForeignKey(EventType, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    lead = TenantForeignKey(Lead, on_delete=models.PROTECT, related_name="appointments", db_index=False)
+    event_type = TenantForeignKey(
+        EventType, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     schedule_time = MillisecondDateTimeField()
     # The time first booked, set by the first move, so that an API retry is still recognized.
     booked_for = MillisecondDateTimeField(null=True, editable=False)
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
-    host = models.ForeignKey(
+    host = TenantForeignKey(
         Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    setter = models.ForeignKey(
+    setter = TenantForeignKey(
         Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    triager = models.ForeignKey(
+    triager = TenantForeignKey(
         Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     meeting_url = models.CharField("meeting URL", max_length=2048, null=True, blank=True)  # the API shows null
     recording_url = models.CharField("recording URL", max_length=2048, null=True, blank=True)
-    outcome = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    outcome = TenantForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     no_show = models.BooleanField("no-show", default=False, editable=False)
     source = models.CharField(
         max_length=20, choices=AppointmentSource.choices, default=AppointmentSource.MANUAL, editable=False
     )
     external_reference = models.CharField(max_length=255, null=True, blank=True, editable=False)
-    first_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
-    last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
+    first_source = TenantForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
+    last_source = TenantForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     invitation_sequence = models.PositiveIntegerField(default=0, editable=False)
     # The scheduler's last state that was applied, and when the scheduler changed it.
@@ -262,7 +264,7 @@ class FormerReference(TenantModel):
     A trigger keeps other appointments from getting it, as the constraint of appointments does for present references.
     """
 
-    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="former_references")
+    appointment = TenantForeignKey(Appointment, on_delete=models.CASCADE, related_name="former_references")
     source = models.CharField(max_length=20, choices=AppointmentSource.choices, editable=False)
     external_reference = models.CharField(max_length=255, editable=False)
     # The time that this reference was booked for, so that an API retry is still recognized.
@@ -299,7 +301,7 @@ class RememberedCancellation(TenantModel, ActorFields):
 
 
 class OutcomeChange(StatusChange):
-    appointment = models.ForeignKey(
+    appointment = TenantForeignKey(
         Appointment, on_delete=models.CASCADE, related_name="outcome_changes", db_index=False
     )
 
@@ -308,14 +310,14 @@ class OutcomeChange(StatusChange):
 
 
 class AppointmentChange(Change):
-    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="changes", db_index=False)
+    appointment = TenantForeignKey(Appointment, on_delete=models.CASCADE, related_name="changes", db_index=False)
 
     class Meta(Change.Meta):
         indexes = [models.Index(fields=["appointment", "-created_at", "-id"], name="appointment_change_newest")]
 
 
 class Note(EditableNote):
-    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes", db_index=False)
+    appointment = TenantForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes", db_index=False)
     mention_users = models.ManyToManyField(Membership, blank=True, related_name="mentioned_in", verbose_name="mentions")
 
     class Meta(TenantModel.Meta):
@@ -332,14 +334,16 @@ class Note(EditableNote):
 class DeletedNote(TenantModel):
     """The id of a deleted note, kept as in `leads.models.DeletedLeadNote`."""
 
-    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="deleted_notes")
+    appointment = TenantForeignKey(Appointment, on_delete=models.CASCADE, related_name="deleted_notes")
 
     def __str__(self) -> str:
         return str(self.pk)
 
 
 class CallAnalysis(TenantModel):
-    appointment = models.OneToOneField(Appointment, on_delete=models.CASCADE, related_name="call_analysis")
+    appointment = models.OneToOneField(
+        Appointment, on_delete=models.CASCADE, related_name="call_analysis", db_constraint=False
+    )
     call_analysis_call_id = models.CharField("call ID", max_length=255)
     ai_generated_title = models.CharField("title", max_length=255)
     ai_rationale = models.TextField("rationale", max_length=10_000)

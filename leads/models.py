@@ -23,7 +23,7 @@ from leads.imports.models import (  # noqa: F401  # so that Django knows them
 )
 from leads.privacy.models import Erasure, LeadRetention  # noqa: F401  # so that Django knows them
 from organizations.actors import ActorFields
-from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
+from organizations.isolation import TenantForeignKey, TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from organizations.versions import Change, VersionedModel
 from statuses.models import Status, StatusChange
@@ -136,12 +136,12 @@ class Lead(VersionedModel):
     last_name = models.CharField(max_length=255, blank=True)
     phone_e164 = models.CharField("phone", max_length=16, null=True, blank=True)  # the API shows null
     phone_country = models.CharField(max_length=2, null=True, blank=True, editable=False)
-    status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)
-    setter = models.ForeignKey(
+    status = TenantForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)
+    setter = TenantForeignKey(
         Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    first_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
-    last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
+    first_source = TenantForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
+    last_source = TenantForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     next_touch_point_at = MillisecondDateTimeField(null=True, blank=True)
     next_touch_point_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, blank=True)
     # The earliest of the open next steps. Unlike the touch point it stays until it is done, even when overdue.
@@ -215,7 +215,7 @@ class Lead(VersionedModel):
 
 
 class LeadStatusChange(StatusChange):
-    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="status_changes", db_index=False)
+    lead = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="status_changes", db_index=False)
 
     class Meta(StatusChange.Meta):
         verbose_name = "status change"
@@ -227,7 +227,7 @@ class LeadStatusChange(StatusChange):
 
 
 class LeadChange(Change):
-    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="changes", db_index=False)
+    lead = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="changes", db_index=False)
 
     class Meta(Change.Meta):
         indexes = [models.Index(fields=["lead", "-created_at", "-id"], name="lead_change_newest")]
@@ -236,9 +236,9 @@ class LeadChange(Change):
 class NextStep(TenantModel, ActorFields):
     """What a member has to do about a lead. The lead's own columns repeat the earliest step that is not done."""
 
-    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="next_steps", db_index=False)
+    lead = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="next_steps", db_index=False)
     # Without one, the step is up to everyone who follows the lead.
-    owner = models.ForeignKey(
+    owner = TenantForeignKey(
         Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     at = MillisecondDateTimeField("when")
@@ -281,7 +281,7 @@ class EditableNote(TenantModel, ActorFields):
 class LeadNote(EditableNote):
     """A note about a lead. One with a `call_result` is a call by staff, and its text begins with the result."""
 
-    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="notes", db_index=False)
+    lead = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="notes", db_index=False)
     call_result = models.CharField(max_length=12, choices=CallResult.choices, null=True, editable=False)
 
     class Meta(TenantModel.Meta):
@@ -301,7 +301,7 @@ class LeadNote(EditableNote):
 class DeletedLeadNote(TenantModel):
     """The id of a deleted note, so that its events are still found: by filters, and when the lead is erased."""
 
-    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="deleted_notes")
+    lead = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="deleted_notes")
 
     def __str__(self) -> str:
         return str(self.pk)
@@ -310,7 +310,7 @@ class DeletedLeadNote(TenantModel):
 class LeadMerge(TenantModel, ActorFields):
     """A lead that was merged into another one, to which its id and e-mail now lead (docs/interface.md, L21)."""
 
-    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="merges", db_index=False)
+    lead = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="merges", db_index=False)
     previous_id = models.UUIDField("previous ID", editable=False)
     # Null if another merged lead has the same: the lead that both are part of had taken it over.
     email = models.EmailField(null=True, editable=False)
@@ -342,8 +342,8 @@ class PossibleDuplicate(TenantModel):
     EMAIL, PHONE, NAME = 4, 2, 1
     REASONS: ClassVar[dict[int, str]] = {EMAIL: "Same mailbox", PHONE: "Same phone", NAME: "Same name"}
 
-    first = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="later_duplicates", db_index=False)
-    second = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="earlier_duplicates", db_index=False)
+    first = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="later_duplicates", db_index=False)
+    second = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="earlier_duplicates", db_index=False)
     reasons = models.PositiveSmallIntegerField(editable=False)
     is_dismissed = models.BooleanField("not duplicates", default=False, editable=False)
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Length
 from django.db.models.lookups import LessThanOrEqual
 
 from foundation.outbox import Job, State
-from organizations.isolation import TenantModel
+from organizations.isolation import TenantForeignKey, TenantModel
 from organizations.models import Membership
 
 # The JSON data that a notification is rendered from. Its members depend on the kind.
@@ -57,7 +57,7 @@ class Notification(TenantModel, Job):
 
     kind = models.CharField(max_length=20, choices=Kind.choices, editable=False)
     medium = models.CharField(max_length=8, choices=ChannelKind.choices, default=ChannelKind.EMAIL, editable=False)
-    recipient = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
+    recipient = TenantForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
     # What it is about: an appointment, or a lead. Null for other kinds, and for those of version 0.2.
     subject_id = models.UUIDField(null=True, editable=False)
     context = models.JSONField(editable=False, db_column="facts")
@@ -99,7 +99,7 @@ class MailPreference(TenantModel):
 
     id = None  # type: ignore[assignment]  # the member's
     member = models.OneToOneField(
-        Membership, primary_key=True, on_delete=models.CASCADE, related_name="mail_preference"
+        Membership, primary_key=True, on_delete=models.CASCADE, related_name="mail_preference", db_constraint=False
     )
     muted = ArrayField(
         models.CharField(max_length=20, choices=MEMBER_CHOICES),

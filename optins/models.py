@@ -5,7 +5,7 @@ from django.db.models import UniqueConstraint
 
 from foundation.db.timestamps import MillisecondDateTimeField
 from leads.models import Lead
-from organizations.isolation import TenantModel
+from organizations.isolation import TenantForeignKey, TenantModel
 
 
 class OptInSource(models.TextChoices):
@@ -39,7 +39,7 @@ class Traffic(models.Model):
 
 
 class OptIn(TenantModel, Traffic):
-    lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="opt_ins", db_index=False)
+    lead = TenantForeignKey(Lead, on_delete=models.PROTECT, related_name="opt_ins", db_index=False)
     source = models.CharField(max_length=20, choices=OptInSource.choices)
     provider_form_id = models.CharField(max_length=255, null=True, blank=True)
     provider_form_name = models.CharField(max_length=255, null=True, blank=True)
@@ -66,7 +66,7 @@ class OptIn(TenantModel, Traffic):
 
 
 class QuestionAnswer(TenantModel):
-    opt_in = models.ForeignKey(OptIn, on_delete=models.CASCADE, related_name="question_answers", db_index=False)
+    opt_in = TenantForeignKey(OptIn, on_delete=models.CASCADE, related_name="question_answers", db_index=False)
     question = models.TextField(max_length=10_000)
     answer = models.TextField(max_length=10_000, null=True, blank=True)
     position = models.PositiveIntegerField()

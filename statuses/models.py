@@ -10,7 +10,7 @@ from django.db.models import Q, UniqueConstraint
 from foundation.db.names import by_name
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
-from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
+from organizations.isolation import TenantForeignKey, TenantModel, TenantQuerySet, tenant_manager
 
 
 class StatusRole(models.TextChoices):
@@ -155,8 +155,8 @@ def contrast(first: float, second: float) -> float:
 class StatusChange(TenantModel, ActorFields):
     """Base of the status histories of leads and appointments (docs/interface.md, S12)."""
 
-    from_status = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
-    to_status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)
+    from_status = TenantForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    to_status = TenantForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)
 
     class Meta(TenantModel.Meta):
         abstract = True

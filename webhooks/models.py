@@ -14,7 +14,7 @@ from foundation.db.expressions import CurrentXactId, SnapshotXmin
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from foundation.outbox import Job, State
 from organizations.actors import ActorFields
-from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
+from organizations.isolation import TenantForeignKey, TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import ApiKey
 
 
@@ -73,7 +73,7 @@ class Endpoint(TenantModel):
     )
     is_active = models.BooleanField(default=True)
     disabled_reason = models.CharField(max_length=255, blank=True, editable=False)
-    api_key = models.ForeignKey(
+    api_key = TenantForeignKey(
         ApiKey,
         null=True,
         editable=False,
@@ -140,7 +140,7 @@ class Replay(TenantModel, ActorFields):
     `since` and `until` are empty for selected deliveries. A delivery points at its latest replay.
     """
 
-    endpoint = models.ForeignKey(
+    endpoint = TenantForeignKey(
         Endpoint, on_delete=models.CASCADE, related_name="replays", db_index=False, editable=False
     )
     since = MillisecondDateTimeField(null=True, editable=False)
@@ -158,9 +158,9 @@ class Replay(TenantModel, ActorFields):
 
 class Delivery(TenantModel, Job):
     # No index of their own for the foreign keys: the constraint and the indexes below begin with them.
-    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
-    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
-    replay = models.ForeignKey(
+    event = TenantForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
+    endpoint = TenantForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
+    replay = TenantForeignKey(
         Replay, null=True, on_delete=models.SET_NULL, related_name="deliveries", db_index=False, editable=False
     )
 
@@ -189,7 +189,7 @@ class Delivery(TenantModel, Job):
 
 
 class Attempt(TenantModel):
-    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts", db_index=False)
+    delivery = TenantForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     duration_ms = models.PositiveIntegerField("duration (ms)")
     status_code = models.PositiveIntegerField(null=True)
     error = models.CharField(max_length=40, blank=True)

@@ -11,7 +11,7 @@ from django.db.models import Q, UniqueConstraint
 
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
-from organizations.isolation import TenantModel
+from organizations.isolation import TenantForeignKey, TenantModel
 
 ROW_OVERHEAD, CELL_OVERHEAD = 150, 4  # bytes
 
@@ -152,7 +152,7 @@ class Import(TenantModel, ActorFields):
 
 
 class ImportRow(TenantModel):
-    file_import = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="rows", db_index=False)
+    file_import = TenantForeignKey(Import, on_delete=models.CASCADE, related_name="rows", db_index=False)
     number = models.PositiveIntegerField()  # as spreadsheets count, the header included
     cells = models.JSONField(default=list)
     verdict = models.CharField(max_length=9, choices=Verdict.choices, blank=True)
@@ -188,7 +188,7 @@ class ImportUndo(TenantModel):
     Undoing deletes it, or stores why the row stays.
     """
 
-    file_import = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="undo_rows", db_index=False)
+    file_import = TenantForeignKey(Import, on_delete=models.CASCADE, related_name="undo_rows", db_index=False)
     position = models.PositiveIntegerField(editable=False)  # of the import after the batch
     subject_type = models.CharField(max_length=60, editable=False)  # the label of its model
     subject_id = models.UUIDField(editable=False)

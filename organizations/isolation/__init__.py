@@ -41,9 +41,10 @@ Behind a connection pooler in transaction mode (`DATABASE_POOLER=transaction`), 
 after each transaction. Then step 2 switches nothing, and step 4 sets the scope for one transaction only: with its first
 statement, or, outside of a transaction, in a pipeline with each statement.
 
-Other packages import from here only. A new tenant model inherits `TenantModel`, and its migration calls `enable_rls`
-and `composite_foreign_keys`; a test fails without them. docs/decisions/0004 has measurements and rejected alternatives.
+Other packages import from here only. A new tenant model inherits `TenantModel` and refers to others by
+`TenantForeignKey`, and its migration calls `enable_rls` and `composite_foreign_keys`; a test fails without them.
+docs/decisions/0004 has measurements and rejected alternatives.
 """
 
 from organizations.isolation.row_level_security import bypass_rls
-from organizations.isolation.tenancy import TenantModel, TenantQuerySet, UnscopedQuery, tenant_manager
+from organizations.isolation.tenancy import TenantForeignKey, TenantModel, TenantQuerySet, UnscopedQuery, tenant_manager

@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce, Concat, Lower, Now, NullIf, Tri
 
 from foundation.db.timestamps import MillisecondDateTimeField, get_zone, now
 from foundation.outbox import Job, State
-from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
+from organizations.isolation import TenantForeignKey, TenantModel, TenantQuerySet, tenant_manager
 from organizations.models.users import EmailQuerySet, User
 from organizations.working_hours import DEFAULT_WEEK, WorkingWeek
 
@@ -143,7 +143,7 @@ class SavedView(TenantModel):
     One without a name has the columns that its owner chose for the list.
     """
 
-    owner = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", db_index=False)
+    owner = TenantForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", db_index=False)
     page = models.CharField(max_length=60)
     name = models.CharField(max_length=60)
     query = models.CharField(max_length=2000)

@@ -10,7 +10,7 @@ from uuid_utils.compat import uuid7
 from foundation.db.encryption import EncryptedField
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.defaults import both_scopes
-from organizations.isolation import TenantModel
+from organizations.isolation import TenantForeignKey, TenantModel
 from organizations.models.users import User
 
 
@@ -97,7 +97,7 @@ class ApiKey(TenantModel):
     revoked_at = MillisecondDateTimeField(null=True, editable=False)
     last_used_at = MillisecondDateTimeField(null=True, editable=False)
     # The newest key of those that rotations made of this one. It has the webhook endpoints of all of them.
-    replaced_by = models.ForeignKey("self", null=True, editable=False, on_delete=models.PROTECT, related_name="+")
+    replaced_by = TenantForeignKey("self", null=True, editable=False, on_delete=models.PROTECT, related_name="+")
 
     # The full key, on the instance that the admin has just issued. It is stored nowhere.
     text = ""

@@ -10,15 +10,17 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 
 ORGANIZATION, USER, CONTENT_TYPE = "organizations_organization", "organizations_user", "django_content_type"
-# Composite foreign keys stand beside plain ones, which say the same.
+# The column of a composite key is its last one, after the organization.
 FOREIGN_KEYS = """
 SELECT child.relname, child_column.attname, parent.relname, parent_column.attname
 FROM pg_constraint
 JOIN pg_class AS child ON child.oid = conrelid
 JOIN pg_class AS parent ON parent.oid = confrelid
-JOIN pg_attribute AS child_column ON child_column.attrelid = conrelid AND child_column.attnum = conkey[1]
-JOIN pg_attribute AS parent_column ON parent_column.attrelid = confrelid AND parent_column.attnum = confkey[1]
-WHERE contype = 'f' AND cardinality(conkey) = 1 AND connamespace = current_schema()::regnamespace
+JOIN pg_attribute AS child_column
+    ON child_column.attrelid = conrelid AND child_column.attnum = conkey[cardinality(conkey)]
+JOIN pg_attribute AS parent_column
+    ON parent_column.attrelid = confrelid AND parent_column.attnum = confkey[cardinality(conkey)]
+WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
 ORDER BY 1, 2
 """
 # Without columns that the database numbers or computes: another installation has numbers of its own.
