@@ -1,10 +1,12 @@
 """Recording events, and replacing those about erased leads (docs/interface.md, W2 to W5)."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from django.db import connection, transaction
@@ -26,31 +28,35 @@ from organizations.versions import VersionedModel, add_subjects
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.topics import AttributionSerializer, Topic, topics
 
-# One statement: a second round trip would cost a booking more than the inserts do. `data_query` selects id and JSON.
-# Materialized: where PostgreSQL expects no statuses and sources, because it analyzed their tables before they had rows,
-# it would otherwise compare the JSON once for each combination of them.
-INSERT_EVENT = """
-WITH data (id, json) AS MATERIALIZED (
-    {data_query}
-), subject AS (
-    SELECT uuidv7() AS event_id, data.id, data.json {compared}
-    FROM data
-    {comparison}
+# One statement for all events of a change: a second round trip would cost a booking more than the inserts do. The ids,
+# with which the bodies begin, rise in the order of the events.
+INSERT_EVENTS = """
+WITH {data}, subject AS (
+    SELECT uuidv7() AS event_id, part.* FROM ({rows} ORDER BY number) AS part
 ), event AS (
     INSERT INTO webhooks_event
         (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
-    SELECT event_id, %s, %s, %s, subject.id, %s, %s, %s, %s,
-        '{{"id":"' || event_id || '",' || %s || subject.json || {previous} || {attribution} || %s
+    SELECT event_id, organization_id, created_at, type, id, request_id, actor_kind, actor_id, actor_name,
+        '{{"id":"' || event_id || '",' || body_start || json || previous || attribution || body_end
     FROM subject
-    RETURNING id, organization_id, created_at, subject_id, actor_kind, actor_id, actor_name
-) {change}
+) {changes}
 INSERT INTO webhooks_delivery
     (id, organization_id, created_at, event_id, endpoint_id, state, attempts, claims, last_error, is_replay)
-SELECT uuidv7(), event.organization_id, event.created_at, event.id, endpoint.id, 'PENDING', 0, 0, '', false
-FROM event
-JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = event.organization_id
-WHERE endpoint.is_active AND (endpoint.event_types = '{{}}' OR %s = ANY(endpoint.event_types))
+SELECT uuidv7(), subject.organization_id, subject.created_at, event_id, endpoint.id, 'PENDING', 0, 0, '', false
+FROM subject
+JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = subject.organization_id
+WHERE endpoint.is_active AND (endpoint.event_types = '{{}}' OR subject.type = ANY(endpoint.event_types))
 RETURNING endpoint_id
+"""
+# `query` selects id and JSON. Materialized: where PostgreSQL expects no statuses and sources, because it analyzed their
+# tables before they had rows, it would otherwise compare the JSON once for each combination of them.
+DATA = "data_{number} (id, json) AS MATERIALIZED ({query})"
+ROW = """
+SELECT {number} AS number, data.id, data.json, {compared}, {attribution} AS attribution,
+    %s::uuid AS organization_id, %s::timestamptz AS created_at, %s AS type, %s AS request_id,
+    %s AS actor_kind, %s AS actor_id, %s AS actor_name, %s AS body_start, %s AS body_end
+FROM data_{number} AS data
+{comparison}
 """
 # The fields that differ, as JSON: their old values, and their old and new ones. The subject is compared as it is shown,
 # so no field is forgotten.
@@ -71,12 +77,12 @@ COMPARE_EACH = COMPARISON.format(
     before="JOIN json_to_recordset(%s::json) AS before (id uuid, json json) ON before.id = data.id", json="before.json"
 )
 # The UTM columns of the subject's row, as a member of the body.
-ATTRIBUTION = """',"attribution":' || (SELECT json_build_object({members})::text FROM {table} WHERE id = subject.id)"""
+ATTRIBUTION = """',"attribution":' || (SELECT json_build_object({members})::text FROM {table} WHERE id = data.id)"""
 INSERT_CHANGE = """
-, change AS (
+, change_{number} AS (
     INSERT INTO {table} (id, organization_id, created_at, {column}, actor_kind, actor_id, actor_name, fields)
-    SELECT uuidv7(), organization_id, created_at, subject_id, actor_kind, actor_id, actor_name, subject.fields
-    FROM event JOIN subject ON subject.id = event.subject_id
+    SELECT uuidv7(), organization_id, created_at, id, actor_kind, actor_id, actor_name, fields
+    FROM subject WHERE number = {number}
 )
 """
 REPLACE_EVENTS = """
@@ -97,6 +103,38 @@ SET type = %s,
 FROM json_to_recordset(%s::json) AS subject (row_id uuid, id uuid, json json)
 WHERE event.organization_id = %s AND event.id = ANY(%s) AND event.subject_id = subject.row_id
 """
+
+
+class NewEvents(NamedTuple):
+    """The events of a topic about the subjects of a query, as parts of `INSERT_EVENTS`."""
+
+    topic: Topic
+    data_sql: str
+    data_params: Params
+    row_params: Params
+    comparison: str  # empty: these events have no `previous`
+
+    def row(self, number: int) -> str:
+        attribution = "''"
+        if self.topic.has_attribution:
+            members = ", ".join(f"'{name}', {name}" for name in AttributionSerializer.fields)
+            attribution = ATTRIBUTION.format(members=members, table=self.topic.serializer.model._meta.db_table)
+        compared = (
+            "comparison.previous, comparison.fields" if self.comparison else "'' AS previous, NULL::jsonb AS fields"
+        )
+        return ROW.format(number=number, compared=compared, attribution=attribution, comparison=self.comparison)
+
+    def change(self, number: int) -> str:
+        """Return the insert into the subject's change history; empty if it has none, or if there is no change."""
+        model: Any = self.topic.serializer.model
+        if not (self.comparison and issubclass(model, VersionedModel)):
+            return ""
+        foreign_key = model._meta.get_field("changes").remote_field
+        table = foreign_key.model._meta.db_table
+        return INSERT_CHANGE.format(number=number, table=table, column=foreign_key.column)
+
+
+_waiting: ContextVar[list[NewEvents] | None] = ContextVar("waiting", default=None)
 
 
 def store_changes(row: VersionedModel, serializer: type[SQLSerializer]) -> str | None:
@@ -179,37 +217,53 @@ def insert_events(
     *,
     compare: str = COMPARE_ONE,
 ) -> None:
-    """Insert the event for each subject of the query, with its deliveries."""
+    """Insert the event for each subject of the query, with its deliveries, or let `one_statement` do so at its end."""
     add_subjects(topic.name, [values["id"]] if "id" in values else values["ids"])  # type: ignore[arg-type, list-item]
-    event, data = build_event(topic, organization, actor), query.statement
-    # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
-    # It also makes the id, with which the body begins.
+    event = build_event(topic, organization, actor)
+    # The database returns `json` as finished JSON text, so the body is put together around it instead of parsing it.
     body_start = orjson.dumps(envelope(event))[1:-1].decode() + ',"data":'
     last_members: dict[str, object] = {"actor": asdict(actor)}
     if topic.details:
         last_members = {"details": {name: (details or {}).get(name) for name in topic.details.fields}} | last_members
-    body_end = "," + orjson.dumps(last_members)[1:].decode()
-    actor_values: Params = [*actor_columns(actor).values()]
-    columns = [event.organization_id, event.created_at, event.type, event.request_id, *actor_values]
+    columns = [event.organization_id, event.created_at, event.type, event.request_id, *actor_columns(actor).values()]
+    row_params = [*columns, body_start, "," + orjson.dumps(last_members)[1:].decode(), *comparison]
+    data = query.statement
     data_params = bind(data.params, {"organization": organization.pk, **values})
-    model, change, attribution = topic.serializer.model, "", "''"
-    if comparison and issubclass(model, VersionedModel):
-        options: Any = model._meta
-        foreign_key = options.get_field("changes").remote_field
-        change = INSERT_CHANGE.format(table=foreign_key.model._meta.db_table, column=foreign_key.column)
-    if topic.has_attribution:
-        members = ", ".join(f"'{name}', {name}" for name in AttributionSerializer.fields)
-        attribution = ATTRIBUTION.format(members=members, table=model._meta.db_table)
-    sql = INSERT_EVENT.format(
-        data_query=data.sql,
-        comparison=compare if comparison else "",
-        compared=", comparison.previous, comparison.fields" if comparison else "",
-        previous="subject.previous" if comparison else "''",
-        attribution=attribution,
-        change=change,
+    events = NewEvents(topic, data.sql, data_params, row_params, compare if comparison else "")
+    waiting = _waiting.get()
+    if waiting is None:
+        insert_now([events])
+    else:
+        waiting.append(events)
+
+
+@contextmanager
+def one_statement() -> Iterator[None]:
+    """Record the events of the block in one statement at its end, and none if it raises.
+
+    Their order, ids and timestamps are as without it. The bodies show the subjects as stored at the end.
+    """
+    waiting: list[NewEvents] = []
+    token = _waiting.set(waiting)
+    try:
+        yield
+    finally:
+        _waiting.reset(token)
+    if waiting:
+        insert_now(waiting)
+
+
+def insert_now(waiting: Sequence[NewEvents]) -> None:
+    numbered = list(enumerate(waiting))
+    sql = INSERT_EVENTS.format(
+        data=", ".join(DATA.format(number=number, query=events.data_sql) for number, events in numbered),
+        rows=" UNION ALL ".join(events.row(number) for number, events in numbered),
+        changes="".join(events.change(number) for number, events in numbered),
     )
+    params = [param for events in waiting for param in events.data_params]
+    params += [param for events in waiting for param in events.row_params]
     with preparing_cursor() as cursor:
-        cursor.execute(sql, [*data_params, *comparison, *columns, body_start, body_end, event.type])
+        cursor.execute(sql, params)
         endpoint_ids = {row[0] for row in cursor.fetchall()}
     for endpoint_id in endpoint_ids:
         notify_on_commit(Delivery, endpoint_id)

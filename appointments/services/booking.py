@@ -33,7 +33,7 @@ from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.services import can_add_row
 from statuses.models import Board, Status, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE, default_status
-from webhooks.events import record_event
+from webhooks.events import one_statement, record_event
 
 APPOINTMENT_BY_REFERENCE: CompiledQuery[tuple[UUID, datetime, datetime | None]] = CompiledQuery(
     lambda: (
@@ -205,6 +205,7 @@ def build_appointment(
     return appointment
 
 
+@one_statement()  # benchmark row "create an appointment"
 def insert_booking(
     appointment: Appointment,
     actor: Actor,

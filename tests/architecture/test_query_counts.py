@@ -105,9 +105,7 @@ def test_the_statuses_list_takes_two_statements(api: ApiClient) -> None:
     assert count_statements(lambda: api.get("/api/external/statuses")) == 2
 
 
-def test_a_booking_with_a_new_lead_and_a_new_event_type_takes_eleven_statements(
-    api: ApiClient, host: Membership
-) -> None:
+def test_a_booking_with_a_new_lead_and_a_new_event_type_takes_nine_statements(api: ApiClient, host: Membership) -> None:
     booking = {
         "external_reference": "new",
         "lead_email": "new@example.com",
@@ -116,10 +114,10 @@ def test_a_booking_with_a_new_lead_and_a_new_event_type_takes_eleven_statements(
         "notes": "Note",
     }
 
-    assert count_statements(lambda: api.book(**booking)) == 11
+    assert count_statements(lambda: api.book(**booking)) == 9
 
 
-def test_a_booking_for_an_existing_lead_takes_ten_statements(api: ApiClient, host: Membership) -> None:
+def test_a_booking_for_an_existing_lead_takes_nine_statements(api: ApiClient, host: Membership) -> None:
     booking = {
         "external_reference": "new",
         "lead_email": "lead0@example.com",
@@ -127,7 +125,7 @@ def test_a_booking_for_an_existing_lead_takes_ten_statements(api: ApiClient, hos
         "notes": "Note",
     }
 
-    assert count_statements(lambda: api.book(**booking)) == 10
+    assert count_statements(lambda: api.book(**booking)) == 9
 
 
 def test_a_booking_that_takes_the_leads_setter_takes_one_statement_more(api: ApiClient, host: Membership) -> None:
@@ -139,10 +137,10 @@ def test_a_booking_that_takes_the_leads_setter_takes_one_statement_more(api: Api
         "notes": "Note",
     }
 
-    assert count_statements(lambda: api.book(**booking)) == 11
+    assert count_statements(lambda: api.book(**booking)) == 10
 
 
-def test_a_booking_that_changes_the_lead_takes_fifteen_statements(api: ApiClient, host: Membership) -> None:
+def test_a_booking_that_changes_the_lead_takes_thirteen_statements(api: ApiClient, host: Membership) -> None:
     """It reads the lead as it was shown, stores it with its history, and records `lead.status_changed`."""
     api.submit(email="new@example.com")
     booking = {
@@ -152,7 +150,7 @@ def test_a_booking_that_changes_the_lead_takes_fifteen_statements(api: ApiClient
         "notes": "Note",
     }
 
-    assert count_statements(lambda: api.book(**booking)) == 15
+    assert count_statements(lambda: api.book(**booking)) == 13
 
 
 def test_a_repeated_booking_takes_two_statements(api: ApiClient) -> None:
@@ -167,10 +165,10 @@ def test_an_update_of_an_appointment_takes_eighteen_statements(api: ApiClient, h
     assert count_statements(lambda: api.patch(f"{APPOINTMENTS}/{item['id']}", changes)) == 18
 
 
-def test_an_opt_in_with_a_new_lead_and_ten_answers_takes_six_statements(api: ApiClient) -> None:
+def test_an_opt_in_with_a_new_lead_and_ten_answers_takes_five_statements(api: ApiClient) -> None:
     opt_in = {"email": "new@example.com", "external_reference": "new", "questions_answers": ANSWERS}
 
-    assert count_statements(lambda: api.submit(**opt_in)) == 6
+    assert count_statements(lambda: api.submit(**opt_in)) == 5
 
 
 def test_an_opt_in_that_changes_nothing_of_the_lead_takes_six_statements(api: ApiClient) -> None:
@@ -179,8 +177,8 @@ def test_an_opt_in_that_changes_nothing_of_the_lead_takes_six_statements(api: Ap
     assert count_statements(lambda: api.submit(**opt_in)) == 6
 
 
-def test_an_opt_in_that_changes_the_lead_takes_nine_statements(api: ApiClient) -> None:
+def test_an_opt_in_that_changes_the_lead_takes_eight_statements(api: ApiClient) -> None:
     """It reads the lead as it was shown, stores it, and records `lead.updated`."""
     opt_in = {"email": "lead0@example.com", "last_name": "King", "questions_answers": ANSWERS}
 
-    assert count_statements(lambda: api.submit(**opt_in)) == 9
+    assert count_statements(lambda: api.submit(**opt_in)) == 8
