@@ -7,7 +7,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -17,6 +18,7 @@ import psycopg
 
 from dev.local import processes
 from dev.local.server import free_port
+from tests.databases import superuser_url
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT_APP = "pipeline_backend.web.rsgi:server"
@@ -26,6 +28,8 @@ VARIABLES = {"WEBHOOKS_ALLOW_PRIVATE": "true"}  # the webhook receivers run on t
 # The options of the Dockerfile, apart from the address.
 WEB = "pipeline_backend.web --host 127.0.0.1 --log-level warning"
 START_TIMEOUT = 30
+# With these, PostgreSQL waits for the disk, and no crash of the computer loses what was committed.
+DURABLE_SETTINGS = ["fsync", "full_page_writes", "synchronous_commit"]
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,29 @@ class Environment:
         with suppress(ProcessLookupError):
             os.killpg(server.process.pid, signal.SIGKILL)
         server.process.wait(10)
+
+
+@contextmanager
+def durable_commits(url: str) -> Iterator[None]:
+    """Switch the durable settings on for the length of the block, in all connections to the server."""
+    change_settings(url, "ALTER SYSTEM SET {} = on", "on")
+    try:
+        yield
+    finally:
+        change_settings(url, "ALTER SYSTEM RESET {}", "off")
+
+
+def change_settings(url: str, statement: str, value: str) -> None:
+    """Run the statement for each durable setting. Raises RuntimeError if they don't get the value."""
+    with psycopg.connect(superuser_url(url), autocommit=True) as connection:
+        for name in DURABLE_SETTINGS:
+            connection.execute(statement.format(name))
+        connection.execute("SELECT pg_reload_conf()")
+        deadline = time.monotonic() + START_TIMEOUT
+        while {connection.execute(f"SHOW {name}").fetchone()[0] for name in DURABLE_SETTINGS} != {value}:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"PostgreSQL's settings {', '.join(DURABLE_SETTINGS)} didn't become {value}")
+            time.sleep(0.05)
 
 
 def is_ready(port: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from benchmarks import pgbench
-from benchmarks.environment import BASELINE_APP, PRODUCT_APP, Database, Environment
+from benchmarks.environment import BASELINE_APP, PRODUCT_APP, Database, Environment, durable_commits
 from benchmarks.load_generator import post_request, run_load
 from benchmarks.measurement import Comparison, Measurement, Scale, at_least, compare
 from benchmarks.suites.reads import BASELINE_WARM_UP, CONNECTIONS, throughput
@@ -36,17 +36,17 @@ def run(environment: Environment, small: Database, scale: Scale) -> Iterator[Com
         scale,
         warm_up=BASELINE_WARM_UP,
     )
-    yield compare("create an appointment", "/s", bookings, "plain DRF", baseline_bookings, at_least(4), scale)
+    yield from compare_both(small, "create an appointment", bookings, "plain DRF", baseline_bookings, 4, scale)
 
     script = environment.run_python(small.url, "-m", "benchmarks.booking_script", dataset.api_key, dataset.host_email)
     transactions = pgbench.throughput(small.url, script, environment.folder, clients=CONNECTIONS)
-    yield compare(
+    yield from compare_both(
+        small,
         "create an appointment",
-        "/s",
         bookings,
         "pgbench, 12 statements",
         lambda: transactions(scale.round_seconds),
-        at_least(0.35),
+        0.35,
         scale,
     )
 
@@ -57,11 +57,27 @@ def run(environment: Environment, small: Database, scale: Scale) -> Iterator[Com
         scale,
         warm_up=BASELINE_WARM_UP,
     )
-    yield compare("submit an opt-in with 10 answers", "/s", opt_ins, "plain DRF", baseline_opt_ins, at_least(4), scale)
-    yield compare_concurrent_bookings(environment, small, scale)
+    yield from compare_both(small, "submit an opt-in with 10 answers", opt_ins, "plain DRF", baseline_opt_ins, 4, scale)
+    yield from compare_concurrent_bookings(environment, small, scale)
 
 
-def compare_concurrent_bookings(environment: Environment, small: Database, scale: Scale) -> Comparison:
+def compare_both(
+    database: Database,
+    operation: str,
+    product: Measurement,
+    baseline_name: str,
+    baseline: Measurement,
+    target: float,
+    scale: Scale,
+) -> Iterator[Comparison]:
+    """Yield the comparison with the settings of all other rows, and then with durable ones, on both sides."""
+    limit = at_least(target)
+    yield compare(operation, "/s", product, baseline_name, baseline, limit, scale)
+    with durable_commits(database.url):
+        yield compare(f"{operation}, durable", "/s", product, baseline_name, baseline, limit, scale)
+
+
+def compare_concurrent_bookings(environment: Environment, small: Database, scale: Scale) -> Iterator[Comparison]:
     """Compare 16 clients of one organization with one client in each of 16 organizations.
 
     It would be slower if all bookings of an organization had to lock the same row, such as a counter.
@@ -76,13 +92,13 @@ def compare_concurrent_bookings(environment: Environment, small: Database, scale
             run_load(server.port, requests, connections=CLIENTS, seconds=scale.round_seconds).requests_per_second
         )
 
-    return compare(
+    return compare_both(
+        small,
         "create an appointment, 16 clients of one organization",
-        "/s",
         measurement(keys[:1]),
         "of 16 organizations",
         measurement(keys),
-        at_least(0.8),
+        0.8,
         scale,
     )
 

@@ -12,8 +12,9 @@ from dev.local import StartupError, as_root, files
 from dev.local.server import Server
 
 # Data that is deleted afterwards need not survive a crash of the computer, and less of it is faster to copy.
-EPHEMERAL_OPTIONS = ["--fsync=off", "--synchronous_commit=off", "--full_page_writes=off", "--wal_recycle=off"]
-EPHEMERAL_OPTIONS += ["--wal_init_zero=off", "--max_wal_size=1GB"]
+# In the configuration file, so that the benchmark can change them while the server runs.
+EPHEMERAL_SETTINGS = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_recycle=off"]
+EPHEMERAL_SETTINGS += ["wal_init_zero=off", "max_wal_size=1GB"]
 # Run once in each cluster, also in one of an earlier version: the service signs in as an ordinary role.
 ORDINARY_OWNER = Path(__file__).resolve().parents[2] / "deploy" / "ordinary_owner.sql"
 RIGHTS_FOR_TESTS = Path(__file__).with_name("rights_for_tests.sql")
@@ -63,6 +64,7 @@ class Postgres(Server):
             if self.ephemeral:
                 # The password is random, so hashing it 4,096 times protects nothing; each connection takes 2 ms less.
                 command += ["--no-sync", "--set", "scram_iterations=1", "--wal-segsize=1"]
+                command += [f"--set={setting}" for setting in EPHEMERAL_SETTINGS]
         if self.launch(command, signal.SIGKILL).wait():
             raise StartupError(f"PostgreSQL's data could not be created. {self.end_of_log()}")
         draft.rename(self.cluster)
@@ -80,8 +82,6 @@ class Postgres(Server):
     def spawn(self) -> "subprocess.Popen[bytes]":
         options = [f"--port={self.port}", "--listen_addresses=127.0.0.1", "--unix_socket_directories="]
         options += ["--max_connections=200", "--timezone=UTC", "--log_timezone=UTC"]
-        if self.ephemeral:
-            options += EPHEMERAL_OPTIONS
         return self.launch([self.programs / "postgres", "-D", self.cluster, *options], signal.SIGINT)
 
     def is_ready(self) -> bool:
