@@ -16,11 +16,13 @@ In both strategies:
 - The page is not read if the total shows that it lies past the end of the list.
 - A query that one index can count is counted up to `FEW_ROWS` first: the plan for many rows has parallel workers, which
   take longer to start than a single process takes to count ten thousand index entries.
+- While the web process has other requests, there are no parallel workers: they would take the processors from others.
 
 A page of a cursor begins after a row: its index scan begins there, and costs the same anywhere in the list. It is read
 without the total, which has a statement of its own. A page that isn't counted is read in the same way.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 from uuid import UUID
 
@@ -35,6 +37,14 @@ SQLWithParams = tuple[str, Params]
 
 PROBE_ROWS = 2_000  # rows to walk along the list's order before what the filter's index gives is sorted
 FEW_ROWS = 10_000  # rows that a single process counts faster than parallel workers, and sorts faster than it probes
+
+# Whether this process has other requests. The web server sets it; elsewhere it is `bool`, which returns False.
+is_busy: Callable[[], bool] = bool
+
+# PostgreSQL plans no parallel workers for a statement that calls a parallel-unsafe function. It doesn't run a CTE to
+# which nothing refers.
+ALONE = "WITH matching "
+BUSY = "WITH unsafe AS (SELECT set_config('max_parallel_workers_per_gather', '0', true)), matching "
 
 COUNT = "SELECT count(*) FROM matching"
 
@@ -160,7 +170,8 @@ def fill(template: str, query: ListQuery, offset: int, limit: int) -> SQLWithPar
     params = list(query.matching[1])
     params += count_params if "{count}" in template else []
     params += in_order_params if "{in_order}" in template else []
-    return sql, params
+    reads_all = query.in_order or "FROM matching" in count_sql
+    return sql.replace(ALONE, BUSY, 1) if reads_all and is_busy() else sql, params
 
 
 def select_page(query: ListQuery, offset: int, limit: int) -> SQLWithParams:

@@ -22,6 +22,7 @@ from pipeline_backend.wsgi import application
 
 # isort: split
 # Importable only after django.setup(), which `wsgi` has called.
+from foundation.api import page_queries
 from foundation.api.request_owner import PERSON
 from pipeline_backend.web import responses, turns
 from pipeline_backend.web.credentials import KnownCredentials, PageCounter
@@ -57,6 +58,7 @@ class RsgiApplication:
             loop.add_signal_handler(signal.SIGTERM, self.drain, loop)  # replaces Granian's
         # A connection that has become old ends after a request, not before the first one that follows a pause.
         request_started.disconnect(close_old_connections)
+        page_queries.is_busy = self.turns.is_busy
         takes_body("POST", "/")  # imports the URL configuration, which would stop the event loop later
         # Not a ThreadPoolExecutor: its futures would double the cost of this adapter.
         for number in range(1, settings.WEB_THREADS):

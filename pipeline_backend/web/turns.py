@@ -158,6 +158,12 @@ class Turns(Generic[Item]):
             while any(self.start_page(sender) for sender in tuple(self.senders)):
                 pass
 
+    def is_busy(self) -> bool:
+        """Return whether more than one request is in flight or waits."""
+        with self.lock:
+            groups = (group for groups in self.requests.values() for group in groups.values())
+            return sum(group.in_flight + group.size for group in groups) > 1
+
     def has_place(self, kind: Sender | None, group: str, requests: Requests[Item]) -> bool:
         """Return whether the group may have another of these requests, of this kind, in flight."""
         if not requests.in_flight:

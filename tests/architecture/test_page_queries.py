@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
+from django.db import connection
 
+from appointments.filters import AppointmentFilter
 from appointments.models import Appointment
 from appointments.services import edit_appointment
 from foundation.api import page_queries
@@ -39,6 +41,11 @@ TOTALS_OF_ONE_COLUMN = [
     ({"scheduled_from": "2027-01-03", "scheduled_to": "2027-01-08"}, 6),
     ({"created_to": "2099-01-01"}, 12),
 ]
+FREE_WORKERS = """
+    SET LOCAL min_parallel_table_scan_size = 0; SET LOCAL min_parallel_index_scan_size = 0;
+    SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0;
+    SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off
+"""
 ORDERINGS = ["-created_at", "created_at", "schedule_time", "-schedule_time", "updated_at"]
 
 
@@ -50,6 +57,7 @@ def _small_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """
     monkeypatch.setattr(page_queries, "PROBE_ROWS", 3)
     monkeypatch.setattr(page_queries, "FEW_ROWS", request.param)
+    monkeypatch.setattr(page_queries, "is_busy", lambda: request.param in (0, 7))
 
 
 @pytest.fixture
@@ -124,3 +132,22 @@ def test_totals_are_exact_just_below_at_and_just_above_the_number_that_counts_as
 
     expected = [total for _, total in TOTALS_OF_ONE_COLUMN]
     assert totals == dict.fromkeys(totals, expected)
+
+
+@pytest.mark.parametrize("_small_sizes", [100], indirect=True)
+def test_a_busy_process_counts_without_parallel_workers(
+    organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def has_workers() -> bool:
+        query = AppointmentFilter({"scheduled_to": "2027-01-08"}, organization=organization)
+        assert not query.errors
+        with connection.cursor() as cursor:
+            cursor.execute(FREE_WORKERS)
+            sql, params = page_queries.select_page(query.list_query(), 0, 10)
+            cursor.execute("EXPLAIN " + sql, params)
+            return "Gather" in str(cursor.fetchall())
+
+    alone = has_workers()
+    monkeypatch.setattr(page_queries, "is_busy", lambda: True)
+
+    assert (alone, has_workers()) == (True, False)
