@@ -19,7 +19,7 @@ from leads.models import EditableNote, Lead, NamedModel, Source
 from optins.models import UTM_FIELDS, Traffic
 from organizations.actors import ActorFields
 from organizations.isolation import TenantForeignKey, TenantModel, TenantQuerySet, tenant_manager
-from organizations.models import Membership
+from organizations.models import Membership, Organization
 from organizations.versions import Change, VersionedModel
 from statuses.models import FINAL_ROLES, Board, Status, StatusChange, StatusRole
 
@@ -362,3 +362,41 @@ class CallAnalysis(TenantModel):
 
     def __str__(self) -> str:
         return self.ai_generated_title
+
+
+class DayCount(TenantModel):
+    """The numbers of an organization's appointments on a day, by a value (`appointments.day_counts`)."""
+
+    id = None  # type: ignore[assignment]  # a number, which the database sets
+    # CASCADE, unlike other tenant rows: counts alone must not keep an organization from being deleted.
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField(editable=False)  # in UTC
+    dimension = models.CharField(max_length=20, editable=False)
+    key = models.TextField(null=True, editable=False)
+    appointments = models.PositiveIntegerField(default=0, editable=False)
+    shown = models.PositiveIntegerField(default=0, editable=False)
+    no_show = models.PositiveIntegerField(default=0, editable=False)
+    canceled = models.PositiveIntegerField(default=0, editable=False)
+    won = models.PositiveIntegerField(default=0, editable=False)
+    lost = models.PositiveIntegerField(default=0, editable=False)
+    booked = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta(TenantModel.Meta):
+        indexes = [models.Index(fields=["organization", "dimension", "day"], name="day_count_of_dimension")]
+
+    def __str__(self) -> str:
+        return f"{self.day}, {self.dimension} {self.key}"
+
+
+class ChangedDay(TenantModel):
+    """A day whose `DayCount` rows don't count until the task has counted anew. Triggers write it; null is every day."""
+
+    id = None  # type: ignore[assignment]  # as above
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField(null=True, editable=False)
+
+    class Meta(TenantModel.Meta):
+        indexes = [models.Index(fields=["organization", "day"], name="changed_day")]
+
+    def __str__(self) -> str:
+        return f"{self.day or 'every day'}"

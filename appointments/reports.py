@@ -1,8 +1,8 @@
 """The numbers of the admin's home page and of its reports.
 
 All numbers are of one organization and of whole days; docs/staff.md defines each of them, and `conditions` what counts.
-The queries use existing indexes that begin with the organization and a time, so they cost in proportion to the period,
-and not to the table.
+The numbers of appointments on past days are stored (`day_counts`). All other queries use indexes that begin with the
+organization and a time, so they cost in proportion to the period, and not to the table.
 """
 
 from calendar import monthrange
@@ -13,11 +13,10 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
-from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
-from django.db.models import Count, DateTimeField, F, Func, IntegerField, Q, QuerySet, Value
+from django.db.models import Q, QuerySet
 
-from appointments.conditions import Result, has_result
+from appointments import day_counts
 from appointments.models import Appointment
 from organizations.models import Organization
 
@@ -93,12 +92,6 @@ class Period:
         return Q(**{f"{column}__gte": self.start, f"{column}__lt": self.end})
 
 
-def step_number(column: str, steps: list[Period]) -> Func:
-    # Faster than converting each time to the zone, and a step begins exactly as its `start` says.
-    starts = Value([step.start for step in steps], output_field=ArrayField(DateTimeField()))
-    return Func(F(column), starts, function="width_bucket", output_field=IntegerField())
-
-
 @dataclass(frozen=True)
 class Numbers:
     """The counts of a day, of a group or of all. `opt_ins` is None where opt-ins don't belong to groups."""
@@ -149,36 +142,31 @@ class StatusTime(NamedTuple):
     median: timedelta
 
 
-# One pass over the appointments instead of two. First the steps, then the largest groups.
-STEPS_AND_KEYS = """
-SELECT step, key, {sums} FROM ({groups}) AS groups GROUP BY GROUPING SETS ((step), (key)) ORDER BY step, 3 DESC LIMIT %s
-"""
-
-
 def appointment_numbers(
-    appointments: QuerySet[Appointment], period: Period, at: datetime, *, by: str
+    appointments: QuerySet[Appointment], period: Period, at: datetime, *, by: str, stored_of: Organization | None
 ) -> tuple[dict[date, Numbers], dict[Key, Numbers]]:
     """Count appointments by step and by a column (a foreign key's ids): those of the period, and those booked in it.
 
-    Steps are named by their first day. Those without any are left out, and all but the largest groups.
+    Steps are named by their first day. Those without any are left out, and all but the largest groups. `stored_of` is
+    the organization if these are all its appointments: then the numbers that are stored of its days are read.
     """
-    results = [result for result in Result if result not in (Result.EXPECTED, Result.BOOKED)]
-    booked = {"booked": Count("pk", filter=has_result(Result.BOOKED, at))}
-    counts = {str(name): Count("pk", filter=has_result(name, at)) for name in results}
-    counts_by_time = {"schedule_time": {"appointments": Count("*"), **counts}, "created_at": booked}
     by_step: defaultdict[date, dict[str, Any]] = defaultdict(dict)
     by_key: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
     steps = period.steps
-    for column, aggregates in counts_by_time.items():
-        rows = appointments.filter(period.contains(column)).order_by()
-        groups = rows.values(step=step_number(column, steps), key=F(by)).annotate(**aggregates)
-        sql, parameters = groups.query.sql_with_params()
-        sums = ", ".join(f"sum({name})::integer" for name in aggregates)
-        with connection.cursor() as cursor:
-            cursor.execute(STEPS_AND_KEYS.format(sums=sums, groups=sql), [*parameters, len(steps) + MAX_GROUPS + 1])
-            for step, key, *values in cursor.fetchall():
-                group = by_step[steps[step - 1].first] if step else by_key[key]
-                group |= dict(zip(aggregates, values, strict=True))
+    for column in day_counts.NAMES:
+        counts = day_counts.read_counts(
+            appointments,
+            column,
+            at,
+            starts=[step.start for step in steps],
+            end=period.end,
+            by=by,
+            stored_of=stored_of,
+            limit=len(steps) + MAX_GROUPS + 1,
+        )
+        for step, key, values in counts:
+            group = by_step[steps[step - 1].first] if step else by_key[key]
+            group |= values
     return (
         {day: Numbers(**values) for day, values in by_step.items()},
         {key: Numbers(**values) for key, values in by_key.items()},

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from appointments import services
+from appointments import day_counts, services
 from organizations.models import Organization
 from organizations.services import BATCHES_PER_RUN, for_each_organization
 
@@ -15,3 +15,8 @@ def remind_leads() -> None:
 @shared_task(name="appointments.refresh_touch_points")
 def refresh_touch_points() -> None:
     for_each_organization(services.refresh_touch_points, Organization.objects.filter(is_active=True), BATCHES_PER_RUN)
+
+
+@shared_task(name="appointments.store_days")
+def store_days() -> None:
+    for_each_organization(day_counts.store_days, Organization.objects.filter(is_active=True), BATCHES_PER_RUN)

@@ -30,6 +30,7 @@ SOCKET_SECONDS = 5  # no request waits for it: messages are published by a threa
 SCHEDULE = {
     "appointments.refresh_touch_points": 60,
     "appointments.remind_leads": 60,
+    "appointments.store_days": 300,
     "leads.run_imports": 30,
     "leads.search_duplicates": 120,
     "webhooks.send_endpoint_digest": 600,

@@ -79,7 +79,9 @@ def reports_page(request: HttpRequest, *, is_csv: bool = False) -> HttpResponseB
 
 def read_report(page: FiguresPage, booked_by: datetime) -> Report:
     """Count the period of the page. `booked_by` is the time until which opt-ins could book."""
-    by_step, groups = reports.appointment_numbers(page.appointments(), page.period, page.at, by=page.by)
+    by_step, groups = reports.appointment_numbers(
+        page.appointments(), page.period, page.at, by=page.by, stored_of=page.organization
+    )
     opt_ins, opt_ins_by_campaign = reports.opt_in_numbers(
         page.organization, page.period, booked_by, by_campaign=page.by == CAMPAIGN
     )

@@ -25,7 +25,11 @@ LEFT_STATUS = tables.Column("Leads that left it", "leads", model=Lead, time="lef
 
 def numbers_context(page: FiguresPage) -> dict[str, object]:
     by_day, by_group = reports.appointment_numbers(
-        page.appointments(**page.narrowing), page.period, page.at, by=page.by
+        page.appointments(**page.narrowing),
+        page.period,
+        page.at,
+        by=page.by,
+        stored_of=None if page.narrowing or page.member_id else page.organization,
     )
     total = reports.sum_appointments(by_day.values())
     # Also groups with bookings only have been counted.

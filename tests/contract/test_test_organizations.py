@@ -27,6 +27,7 @@ RESET = "/api/external/test/reset"
 # What people have set up. A new model belongs here or is deleted by a reset.
 CONFIGURATION = {
     *("ApiKey", "Membership", "Invitation", "SavedView", "MailPreference", "RowCount"),
+    *("DayCount", "ChangedDay"),
     *("Status", "Source", "CustomField", "EventType", "ImportColumn", "LeadMessage", "LeadRetention"),
     *("Endpoint", "ReceivingHost"),
 }

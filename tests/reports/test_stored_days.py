@@ -1,0 +1,212 @@
+"""The stored numbers of past days: reports are the same with them as from the rows, whatever changes, and when."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import cycle
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import F
+
+from appointments import day_counts, reports
+from appointments.models import Appointment, ChangedDay, DayCount
+from appointments.services import edit_appointment
+from appointments.tasks import store_days
+from leads.models import Source
+from organizations.actors import SYSTEM
+from organizations.models import Organization
+from statuses.models import Status
+from statuses.services import save_status
+from tests.factories import make_event_type, make_member, make_provider_appointment
+from tests.reports.test_reports import REPORTS, table
+from tests.staff.pages import logged_in_client
+
+ZONES = ["UTC", "America/New_York", "Asia/Kathmandu"]
+ROLES = ["APPOINTMENT_BOOKED", "WON", "NO_SHOW", "CANCELED", "LOST", "PARTIAL_PAYMENT", "RESCHEDULED"]
+
+
+@pytest.fixture(autouse=True)
+def _few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(day_counts, "FEWEST_APPOINTMENTS", 0)
+
+
+def days_ago(days: float) -> datetime:
+    return datetime.now(UTC) - timedelta(days=days)
+
+
+def status(organization: Organization, role: str) -> Status:
+    found: Status = Status.objects.of(organization).get(role=role)
+    return found
+
+
+def book(organization: Organization, number: int, *, booked: float, held: float, **fields: Any) -> Appointment:
+    """Create an appointment that was booked and held these days ago."""
+    values = {"created_at": days_ago(booked), "schedule_time": days_ago(held), "external_reference": f"ref-{number}"}
+    values["outcome"] = status(organization, ROLES[number % len(ROLES)])
+    return make_provider_appointment(organization, f"lead{number % 3}@example.com", **{**values, **fields})
+
+
+@pytest.fixture
+def appointments(organization: Organization, other_organization: Organization) -> list[Appointment]:
+    """Appointments of four months, at all times of the day. None of the other organization may count."""
+    hosts = [None, make_member(organization, "hana@acme.example"), make_member(organization, "mia@acme.example")]
+    call = make_event_type(organization, "Call")
+    book(other_organization, 0, booked=50, held=40)
+    return [
+        book(
+            organization,
+            number,
+            booked=120 - 5.1 * number + (20 if number % 6 == 5 else 0),
+            held=117 - 4.93 * number,
+            host=hosts[number % 3],
+            setter=hosts[number % 2],
+            event_type=call if number % 4 else None,
+            utm_campaign=["spring", None, ""][number % 3],
+        )
+        for number in range(25)
+    ]
+
+
+def numbers(organization: Organization) -> list[Any]:
+    """Return the numbers by day and by month, by other values, in zones whose days begin at other times."""
+    rows, today, at = Appointment.objects.of(organization), datetime.now(UTC).date(), datetime.now(UTC)
+    result = []
+    for days, zone, by in [(80, ZONES[2], "host"), (140, ZONES[1], "last_source"), (130, ZONES[0], "utm_campaign")]:
+        period = reports.Period(today - timedelta(days=days), today + timedelta(days=5), ZoneInfo(zone))
+        result.append(reports.appointment_numbers(rows, period, at, by=by, stored_of=organization))
+    return result
+
+
+def from_rows(organization: Organization, read: Callable[[], Any]) -> Any:
+    """Return what is read when no stored day counts."""
+    with transaction.atomic():
+        ChangedDay.objects.create(organization=organization)
+        result = read()
+        transaction.set_rollback(True)
+    return result
+
+
+def assert_exact(organization: Organization) -> None:
+    assert numbers(organization) == from_rows(organization, lambda: numbers(organization))
+
+
+def test_reports_are_the_same_with_stored_days_after_every_kind_of_change(
+    organization: Organization, other_organization: Organization, appointments: list[Appointment]
+) -> None:
+    rows, hana = Appointment.objects.of(organization), appointments[1].host
+    client = logged_in_client(make_member(organization, "olga@acme.example", role="OWNER", time_zone=ZONES[1]))
+    today = datetime.now(UTC).date()
+    queries = [{"from": today - timedelta(days=140), "to": today, "by": by} for by in ("setter", "event_type")]
+    pages = [table(client.get(REPORTS, query)) for query in queries]
+
+    store_days()
+
+    stored = DayCount.objects.of(organization).filter(dimension="")
+    assert stored.count() > 110
+    assert DayCount.objects.of(other_organization).exists()
+    assert [table(client.get(REPORTS, query)) for query in queries] == pages
+    assert_exact(organization)
+    # They are read: wrong ones would be shown.
+    wrong = DayCount.objects.of(organization)
+    wrong.update(shown=F("shown") + 1)
+    assert numbers(organization) != from_rows(organization, lambda: numbers(organization))
+    wrong.update(shown=F("shown") - 1)
+
+    source = Source.objects.create(organization=organization, name="Radio")
+    lost = status(organization, "LOST")
+    changes: list[Callable[[], object]] = [
+        lambda: book(organization, 90, booked=70, held=60, host=hana),  # as an import of history does
+        lambda: edit_appointment(organization=organization, actor=SYSTEM, appointment=appointments[8], outcome=lost),
+        lambda: edit_appointment(organization=organization, actor=SYSTEM, appointment=appointments[9], host=hana),
+        lambda: edit_appointment(
+            organization=organization, actor=SYSTEM, appointment=appointments[12], schedule_time=days_ago(20.4)
+        ),
+        lambda: rows.filter(pk=appointments[13].pk).update(last_source=source, utm_campaign="winter", event_type=None),
+        lambda: rows.filter(pk=appointments[13].pk).update(utm_campaign=None),
+        lambda: rows.filter(pk=appointments[14].pk).update(created_at=days_ago(30)),
+        lambda: rows.filter(pk=appointments[15].pk).delete(),
+        lambda: save_status(organization=organization, actor=SYSTEM, status=_with_role(lost, "NO_SHOW")),
+    ]
+    before = numbers(organization)
+    for change in changes:
+        change()
+        assert ChangedDay.objects.of(organization).exists()
+        # Not even until they are stored anew: erasing a lead clears its campaigns, too.
+        stored_campaigns = DayCount.objects.of(organization).filter(dimension="utm_campaign").values_list("key")
+        assert set(stored_campaigns) <= set(rows.values_list("utm_campaign"))
+        after = from_rows(organization, lambda: numbers(organization))
+        assert after != before
+        assert numbers(organization) == after
+        store_days()
+        assert (ChangedDay.objects.of(organization).exists(), stored.count() > 110) == (False, True)
+        assert numbers(organization) == after
+        before = after
+
+
+def _with_role(status: Status, role: str) -> Status:
+    status.role, status.is_appointment_default, status.is_lead_default = role, False, False
+    return status
+
+
+def test_a_booking_and_the_outcome_of_a_call_of_today_mark_no_day(organization: Organization) -> None:
+    appointment = book(organization, 0, booked=0, held=-5)
+    edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, schedule_time=days_ago(0.1))
+    Appointment.objects.of(organization).update(created_at=days_ago(5))
+    ChangedDay.objects.of(organization).delete()
+    appointment.refresh_from_db()
+
+    edit_appointment(
+        organization=organization, actor=SYSTEM, appointment=appointment, outcome=status(organization, "WON")
+    )
+    edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, schedule_time=days_ago(-3))
+
+    assert not ChangedDay.objects.of(organization).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_changes_that_commit_at_any_moment_of_the_count_are_counted(
+    organization: Organization, appointments: list[Appointment]
+) -> None:
+    outcomes = cycle([status(organization, role).pk for role in ROLES])
+    other, old = connection.copy(), appointments[7].pk
+
+    def change() -> None:
+        with other.cursor() as cursor:
+            values = [next(outcomes), old]
+            cursor.execute("UPDATE appointments_appointment SET outcome_id = %s WHERE id = %s", values)
+
+    def change_meanwhile(is_before: bool, execute: Callable[..., Any], *statement: Any) -> Any:
+        """Commit a change of the same appointment before or after each statement of the task."""
+        if is_before:
+            change()
+        result = execute(*statement)
+        if not is_before:
+            change()
+        return result
+
+    store_days()
+    try:
+        for is_before in [True, False] * 2:
+            with other.cursor() as cursor:
+                cursor.execute("BEGIN")
+                change()
+                day_counts.store_days(organization=organization)
+                cursor.execute("COMMIT")
+            assert_exact(organization)
+            with connection.execute_wrapper(partial(change_meanwhile, is_before)):
+                assert day_counts.store_days(organization=organization) == 1
+            assert_exact(organization)
+            assert ChangedDay.objects.of(organization).exists()
+        with other.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute(day_counts.TRY_LOCK, [str(organization.pk)])
+            assert day_counts.store_days(organization=organization) == 0  # another worker is at it
+            cursor.execute("ROLLBACK")
+    finally:
+        other.close()
+    store_days()
+    assert not ChangedDay.objects.of(organization).exists()
+    assert_exact(organization)
