@@ -19,7 +19,7 @@ from uuid import UUID
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
 from django.db.models import Count, DateTimeField, F, Func, IntegerField, QuerySet, Sum, TextField, Value
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Left
 
 from appointments.conditions import Result, has_result
 from appointments.models import Appointment
@@ -27,6 +27,7 @@ from organizations.models import Organization, RowCount
 
 FEWEST_APPOINTMENTS = 10_000  # of an organization whose days are stored; the rows of others are read as fast
 BATCH_DAYS = 30
+MAX_KEY = 201  # characters: a campaign's name can have 8,192, and a report reads thousands of them
 QUARTER, MARKER = "quarter", ""  # dimensions: a quarter of an hour of a day, and the row of each stored day
 DIMENSIONS = ["host", "setter", "triager", "last_source", "event_type", "utm_campaign"]
 RESULTS = [result for result in Result if result not in (Result.EXPECTED, Result.BOOKED)]
@@ -133,6 +134,11 @@ def numbers(column: str, at: datetime) -> dict[str, Count]:
     return {"appointments": Count("*"), **{str(name): Count("pk", filter=has_result(name, at)) for name in RESULTS}}
 
 
+def text_of(column: str) -> Left:
+    """Return the column's value as a key: of a longer campaign's name only the beginning."""
+    return Left(Cast(column, TextField()), MAX_KEY)
+
+
 def compile_rows(rows: QuerySet[Appointment], column: str, at: datetime, **groups: Any) -> tuple[str, tuple[Any, ...]]:
     """Return the statement that counts the rows of a `span` of time by these groups."""
     time = f"appointments_appointment.{column}"
@@ -159,7 +165,7 @@ def read_counts(
     # Faster than converting each time to the zone, and a step begins exactly at its start.
     array = Value(starts, output_field=ArrayField(DateTimeField()))
     step = Func(F(column), array, function="width_bucket", output_field=IntegerField())
-    sql, parameters = compile_rows(rows, column, at, step=step, key=Cast(by, TextField()))
+    sql, parameters = compile_rows(rows, column, at, step=step, key=text_of(by))
     first, last = utc_day(starts[0] + timedelta(days=1, microseconds=-1)), utc_day(min(end, at))
     # In a zone whose days begin between two quarters, as some did long ago, nothing that is stored fits.
     fits = all(start.timestamp() % 900 == 0 for start in starts)
@@ -220,7 +226,7 @@ def store(cursor: Any, organization: Organization, days: list[date]) -> None:  #
     number = "mod(floor(extract(epoch FROM %(expressions)s) / 900), 96)::integer::text"
     for column in NAMES:
         quarter = Func(F(column), template=number, output_field=TextField())
-        groups = {f"{name}_key": Cast(F(name), TextField()) for name in DIMENSIONS}
+        groups = {f"{name}_key": text_of(name) for name in DIMENSIONS}
         compiled[column] = compile_rows(rows, column, datetime.max.replace(tzinfo=UTC), quarter=quarter, **groups)
     names = NAMES["schedule_time"]
     statement = STORE.format(

@@ -223,7 +223,7 @@ WITH bookings AS (
     GROUP BY lead_id
 ), submitted AS (
     SELECT
-        opt_in.created_at, opt_in.utm_campaign AS campaign,
+        opt_in.created_at, left(opt_in.utm_campaign, %(longest)s) AS campaign,
         times[width_bucket(opt_in.created_at - interval '1 microsecond', times) + 1] AS booked_at
     FROM optins_optin AS opt_in LEFT JOIN bookings ON bookings.lead_id = opt_in.lead_id
     WHERE opt_in.organization_id = %(organization)s
@@ -247,6 +247,7 @@ def opt_in_numbers(
         "start": period.start,
         "end": period.end,
         "booked_by": booked_by,
+        "longest": day_counts.MAX_KEY,
         "limit": MAX_GROUPS + 2,  # with that of all
     }
     with transaction.atomic(), connection.cursor() as cursor:

@@ -13,6 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from appointments import reports
+from appointments.day_counts import MAX_KEY
 from appointments.reports import Key, Numbers
 from staff.figures import tables
 from staff.figures.page import BY, CALENDAR, Figure, FiguresPage, read_choice, read_page
@@ -24,7 +25,7 @@ REPORT_BY = {**BY, CAMPAIGN: "Campaign"}
 COLUMNS = [tables.OPT_INS, tables.BOOKED, *tables.RESULTS, tables.HOURS_TO_BOOKING]
 AGAINST = {"before": "Period before", "year": "A year ago"}
 MAX_DAYS = 3 * 366
-MAX_LINKED_NAME = 200  # characters; the name of a campaign can have thousands, too many for an address
+MAX_LINKED_NAME = MAX_KEY - 1  # of the others, only the beginning is known, and they would be too long for an address
 
 
 class Report(NamedTuple):

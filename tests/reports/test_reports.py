@@ -145,6 +145,21 @@ def test_the_table_as_csv(week: Week, hana: Client):
     assert ",".join(rows[1]) == "spring,2,1,2,0,1,0,1,0,0,0,1,0,0,0,0.5,,1.0,,2.5,"
 
 
+def test_campaigns_that_begin_with_the_same_201_characters_are_one_without_a_link(week: Week, hana: Client):
+    for number, name in enumerate(["x" * 8_000, "x" * 201, "x" * 200]):
+        week.book(f"Odd{number}", NOW, at(17, 9), week.hana, "WON", utm_campaign=name)
+        week.opt_in(week.appointments[f"Odd{number}"].lead, at(17, 8), utm_campaign=name)
+
+    response = hana.get(REPORTS, {**WEEK, "by": "utm_campaign"})
+
+    rows = {name: cells for name, cells in response.context["groups"].rows if name.startswith("x")}
+    assert {len(name): [str(cell.text) for cell in cells[:2]] for name, cells in rows.items()} == {
+        201: ["2", "0"],
+        200: ["1", "0"],
+    }
+    assert [any(cell.url for cell in rows["x" * length]) for length in (201, 200)] == [False, True]
+
+
 def test_more_groups_than_are_read(week: Week, hana: Client, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reports, "MAX_GROUPS", 1)
     query = {**WEEK, "by": "utm_campaign"}
