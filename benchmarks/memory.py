@@ -1,7 +1,7 @@
 """`python -m benchmarks.memory`: the memory and the database connections of each process, as a table (docs/operate.md).
 
-It measures twice: with PostgreSQL's default settings and two web processes, and with the settings for a server with
-1 GB. On Linux only, and after `make test`, which installs what it needs:
+It measures three times: as `make run` and as the Compose file start everything, and with the settings for 1 GB. Linux
+only, and after `make test`, which installs what it needs. With a number of appointments behind it, only the last:
 
 .venv/bin/python -m dev.local with-servers .venv/bin/python -m benchmarks.memory
 """
@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -35,8 +35,7 @@ from tests.overrides import overriding
 
 APPOINTMENTS = 20_000
 LISTS, BOOKINGS, PAGES, CONNECTIONS = 4_000, 2_000, 300, 8
-CELERY = [sys.executable, "-m", "celery", "-A", "pipeline_backend.celery"]
-WORKER = ["worker", "--loglevel", "warning", "--pool", "threads", "--concurrency", "4", "--without-gossip"]
+WORKER = [sys.executable, "-m", "pipeline_backend.worker", "--loglevel", "warning"]
 LOGIN = """
 import django; django.setup()
 from django.conf import settings
@@ -50,17 +49,20 @@ print(settings.SESSION_COOKIE_NAME + "=" + client.cookies[settings.SESSION_COOKI
 
 @dataclass(frozen=True)
 class Setup:
-    """One of the two measurements: its name, the number of web processes, and settings of PostgreSQL."""
+    """One of the measurements: its name, the web servers, the processes of each, and settings of PostgreSQL."""
 
     name: str
+    web_servers: int
     web_workers: int
-    postgres: Mapping[str, str]
+    postgres: Mapping[str, str] = field(default_factory=dict)
 
 
 SETUPS = [
-    Setup("default settings, `--workers 2`", 2, {}),
+    Setup("`make run`", 1, 2),
+    Setup("Compose", 2, 1),
     Setup(
-        "settings for 1 GB, `--workers 1`",
+        "for 1 GB",
+        1,
         1,
         {"shared_buffers": "64MB", "max_connections": "40", "autovacuum_max_workers": "2", "jit": "off"},
     ),
@@ -94,8 +96,8 @@ def is_listening(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def measure(setup: Setup, folder: Path, stack: ExitStack) -> Iterator[tuple[str, Usage, Usage]]:
-    """Start everything, and yield for each process its name and its usage after the warm-up and after the load."""
+def measure(setup: Setup, rows: int, folder: Path, stack: ExitStack) -> Iterator[tuple[str, Usage, Usage]]:
+    """Start everything, and yield for each process its name and its usage at rest and after the load."""
     redis, postgres = Redis(folder / "redis", ephemeral=True), Postgres(folder / "postgres", ephemeral=True)
     for server in (redis, postgres):
         stack.callback(server.remove)
@@ -107,33 +109,33 @@ def measure(setup: Setup, folder: Path, stack: ExitStack) -> Iterator[tuple[str,
     os.environ |= {"DATABASE_URL": postgres.start(), "REDIS_URL": redis.start()}
     environment = stack.enter_context(Environment(folder))
     receiver = stack.enter_context(FastReceiver(folder))
-    database = environment.create_database("memory", APPOINTMENTS)
+    database = environment.create_database("memory", rows)
     with psycopg.connect(database.url, autocommit=True) as connection:
         connection.execute("UPDATE webhooks_endpoint SET url = %s", [receiver.url("ok/1")])
     cookie = environment.run_python(database.url, "-c", LOGIN).strip()
 
-    web = environment.web_server(PRODUCT_APP, database, setup.web_workers)
-    started = {"web": psutil.Process(web.process.pid)}
-    started["worker"] = start(stack, [*CELERY, *WORKER], {"DATABASE_URL": database.url}, folder / "worker.log")
+    servers = [environment.start_web_server(PRODUCT_APP, database, setup.web_workers) for _ in range(setup.web_servers)]
+    started = {f"web {number}": psutil.Process(web.process.pid) for number, web in enumerate(servers, 1)}
+    started["worker"] = start(stack, WORKER, {"DATABASE_URL": database.url}, folder / "worker.log")
     assert postgres.process
     assert redis.process
     started |= {"PostgreSQL": psutil.Process(postgres.process.pid), "Valkey": psutil.Process(redis.process.pid)}
-    port = web.port
+    port = servers[0].port
     if caddy := shutil.which("caddy"):
         port = free_port()
-        addresses = {"SITE_ADDRESS": f"http://127.0.0.1:{port}", "WEB_ADDRESS": f"127.0.0.1:{web.port}"}
+        addresses = {"SITE_ADDRESS": f"http://127.0.0.1:{port}", "WEB_ADDRESS": f"127.0.0.1:{servers[0].port}"}
         command = [caddy, "run", "--config", str(ROOT / "Caddyfile"), "--adapter", "caddyfile"]
         started["Caddy"] = start(stack, command, {**addresses, "HOME": str(folder)}, folder / "caddy.log")
         processes.wait_until(lambda: is_listening(port), 60)
 
     database_port = int(url_port(database.url))
-    send_load(database, web.port, port, cookie, share=0.02)
+    time.sleep(20)  # a new web process warms up, a new worker connects
+    rest = {name: usage(process, database_port) for name, process in started.items()}
+    for web in servers:
+        send_load(database, web.port, port, cookie, share=1 / setup.web_servers)
     time.sleep(10)  # the worker sends what the bookings have caused
-    warm = {name: usage(process, database_port) for name, process in started.items()}
-    send_load(database, web.port, port, cookie, share=1)
-    time.sleep(10)
     for name, process in started.items():
-        yield name, warm[name], usage(process, database_port)
+        yield name, rest[name], usage(process, database_port)
 
 
 def start(stack: ExitStack, command: list[str], variables: dict[str, str], log: Path) -> psutil.Process:
@@ -168,17 +170,19 @@ def send_load(database: Database, web_port: int, port: int, cookie: str, *, shar
 def main() -> None:
     """Print the table, row by row."""
     os.environ |= overriding(ADMIN_REQUESTS_PER_MINUTE=1_000_000)
-    output("| | process | own MB, warm | own MB, after load | with its share, after load | connections |")
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else APPOINTMENTS
+    output(f"{rows:,} appointments; MB with a share of what processes share")
+    output("| | process | at rest | after load | own, after load | connections |")
     output("|---|---|---|---|---|---|")
-    for setup in SETUPS:
+    for setup in SETUPS[-1:] if len(sys.argv) > 1 else SETUPS:
         with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-            total = 0.0
-            for name, warm, loaded in measure(setup, Path(folder), stack):
-                total += loaded.proportional
-                connections = loaded.connections if name in {"web", "worker"} else ""
-                row = f"| {name} | {warm.own:.0f} | {loaded.own:.0f} | {loaded.proportional:.0f} | {connections} |"
-                output(f"| {setup.name} {row}")
-            output(f"| {setup.name} | all | | | {total:.0f} | |")
+            before, after = 0.0, 0.0
+            for name, rest, loaded in measure(setup, rows, Path(folder), stack):
+                before, after = before + rest.proportional, after + loaded.proportional
+                connections = f"{loaded.connections}" if loaded.connections else ""
+                row = f"| {name} | {rest.proportional:.0f} | {loaded.proportional:.0f} | {loaded.own:.0f} |"
+                output(f"| {setup.name} {row} {connections} |")
+            output(f"| {setup.name} | together | {before:.0f} | {after:.0f} | | |")
 
 
 if __name__ == "__main__":

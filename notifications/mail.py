@@ -10,7 +10,6 @@ from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
 from foundation.db.timestamps import get_zone
-from notifications.invitations import build_invitation
 from notifications.models import Context, Kind, Notification
 from notifications.services import unsubscribe_url
 from organizations.models import User
@@ -72,6 +71,8 @@ def render(notification: Notification, user: User) -> EmailMultiAlternatives:
 
 
 def attach_invitation(email: EmailMultiAlternatives, kind: str, context: Context) -> None:
+    from notifications.invitations import build_invitation  # noqa: PLC0415  # its library takes 2 MB
+
     method, calendar = build_invitation(kind, context, datetime.fromisoformat(context["schedule_time"]))
     # Mail clients show the calendar part as an entry; the file is for those that don't.
     email.attach_alternative(calendar.decode(), f"text/calendar; method={method}")

@@ -24,8 +24,6 @@ Commands = Mapping[str, Sequence[str]]
 
 def application_commands(port: int, data: Path) -> Commands:
     """Return the commands of the real application; tests use stubs instead."""
-    celery = [sys.executable, "-m", "celery", "--quiet", "-A", "pipeline_backend.celery"]
-    pool = "--pool threads --concurrency 4 -n local@%h --without-gossip --without-mingle"
     # At its level "info" granian says when it replaces one of its processes.
     web = f"pipeline_backend.web --port {port} --workers-kill-timeout 10 --log-level info"
     return {
@@ -33,7 +31,7 @@ def application_commands(port: int, data: Path) -> Commands:
         "prepare": [sys.executable, "manage.py", "demo", "--migrate", "--facts", str(data / "demo.json")],
         # Web first, so that no request is accepted any more; the worker last, so that it gets all jobs.
         "web": [sys.executable, "-m", *web.split()],
-        "worker": [*celery, "worker", "--loglevel", "info", *pool.split()],
+        "worker": [sys.executable, "-m", "pipeline_backend.worker", "-n", "local@%h"],
     }
 
 

@@ -16,9 +16,19 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
+
+place = 0
+
+
+def take_own_place() -> None:
+    """Count in the files of a place of this process's own. Raises OSError if there is no room for them."""
+    global place
+    place = take_place(Path(os.environ[VARIABLE]))
+
+
 if folder := os.environ.get(VARIABLE):
     try:
-        place = take_place(Path(folder))
+        take_own_place()
     except OSError as error:
         # Requests matter more.
         logger.error("%s: %s; the metrics lack this process", folder, error.strerror)
@@ -27,6 +37,7 @@ if folder := os.environ.get(VARIABLE):
         # By default a file is named after the process's id. A server whose processes die again and again would have
         # more and more of them.
         values.ValueClass = values.MultiProcessValue(lambda: place)
+        os.register_at_fork(after_in_child=take_own_place)
 disable_created_metrics()  # they would double the number of series
 
 # Seconds. Requests end after 30 at the latest, which is the time-out of a statement; most take a few milliseconds.

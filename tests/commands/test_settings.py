@@ -278,7 +278,7 @@ def test_the_web_server_stops_with_the_same_sentence(web: "subprocess.Popen[str]
 
 @pytest.mark.parametrize(
     "command",
-    ["-m celery -A pipeline_backend.celery worker", "manage.py migrate"],
+    ["-m pipeline_backend.worker", "manage.py migrate"],
 )
 def test_other_processes_stop_with_the_same_sentence(command: str) -> None:
     process = start_process(*command.split())

@@ -28,11 +28,12 @@ from tests.overrides import overriding
 from tests.parallel import MAX_PROCESSES
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKER = "worker --loglevel warning --pool threads --concurrency 4 --without-gossip --without-mingle -n {name}@test"
+OPTIONS = "--loglevel warning -n {name}@test"
+WORKER = f"worker {OPTIONS} --pool threads --concurrency 4 --without-gossip --without-mingle"
 WEB = "pipeline_backend.web --host 127.0.0.1 --port {port} --workers {web_workers}"
 COMMANDS = {
     "web": WEB,
-    "worker": f"celery -q -A pipeline_backend.celery {WORKER}",
+    "worker": f"pipeline_backend.worker {OPTIONS}",
     "frequent_worker": "tests.faults.frequent_worker -q " + WORKER,
     # These kill themselves; their modules say when.
     "crashing_web": f"{WEB} --application tests.faults.crashing_web:server",
