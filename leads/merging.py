@@ -217,7 +217,7 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
     rows_moved.send(Lead, lead=restored, ids=ids, previous=previous, actor=actor)
     record_event(CREATED, restored, actor=actor)
     record_event(STATUS_CHANGED if is_moved else UPDATED, lead, actor=actor, before=before)
-    began_at = parse_datetime(row.snapshot["began_at"])
+    began_at = datetime.fromisoformat(row.snapshot["began_at"])
     forget_changes({Lead: [lead.pk, restored.pk], **ids}, since=began_at)
     store_undone(row, {lead: restored, restored: lead}, [id for moved in ids.values() for id in moved], began_at)
     # Merges into the restored lead can be undone next, if they could before it was merged itself.
@@ -238,7 +238,7 @@ def restore_lead(row: LeadMerge) -> Lead:
     return lock_leads(row.organization, row.previous_id)[0]
 
 
-def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: datetime | None) -> None:
+def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: datetime) -> None:
     # Otherwise one lead's history would keep values of the other, where erasing does not find them.
     for model, row_ids in ids.items():
         for relation in model._meta.related_objects:
@@ -249,7 +249,7 @@ def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: dateti
                 changes.update(fields=JSONObject(previous_ids=F("fields__previous_ids")))
 
 
-def store_undone(row: LeadMerge, others: Mapping[Lead, Lead], moved: list[UUID], began_at: datetime | None) -> None:
+def store_undone(row: LeadMerge, others: Mapping[Lead, Lead], moved: list[UUID], began_at: datetime) -> None:
     # Unlike the history, events stay as they were sent, until one of the leads is erased.
     UndoneMerge.objects.of(row.organization).bulk_create(
         UndoneMerge(
