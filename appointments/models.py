@@ -382,7 +382,8 @@ class DayCount(TenantModel):
     booked = models.PositiveIntegerField(default=0, editable=False)
 
     class Meta(TenantModel.Meta):
-        indexes = [models.Index(fields=["organization", "dimension", "day"], name="day_count_of_dimension")]
+        # The key is at the end for the trigger that deletes a campaign, whatever others the day has.
+        indexes = [models.Index(fields=["organization", "dimension", "day", "key"], name="day_count_of_dimension")]
 
     def __str__(self) -> str:
         return f"{self.day}, {self.dimension} {self.key}"

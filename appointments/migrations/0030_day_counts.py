@@ -28,7 +28,7 @@ BEGIN
         DELETE FROM appointments_daycount WHERE id IN (
             SELECT id FROM appointments_daycount
             WHERE organization_id = OLD.organization_id AND dimension = 'utm_campaign' AND day = ANY(days)
-                AND key = OLD.utm_campaign
+                AND key = left(OLD.utm_campaign, 201)
             FOR UPDATE SKIP LOCKED
         );
     END IF;
@@ -127,7 +127,7 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'base_manager_name': 'unscoped',
                 'default_manager_name': 'unscoped',
-                'indexes': [models.Index(fields=['organization', 'dimension', 'day'], name='day_count_of_dimension')],
+                'indexes': [models.Index(fields=['organization', 'dimension', 'day', 'key'], name='day_count_of_dimension')],
             },
             managers=[
                 ('unscoped', django.db.models.manager.Manager()),

@@ -17,14 +17,14 @@ An app registers how its rows are undone with `undoes`.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any
 from uuid import UUID
 
 import orjson
 from django.db import DataError, IntegrityError, connection, transaction
-from django.db.models import Q
+from django.db.models import Max, Q
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
@@ -44,6 +44,7 @@ from webhooks.topics import Topic
 
 BATCH, BATCH_SECONDS = 200, 0.1  # as those of an import
 MAX_REASON = 500
+CLOCK_STEPS = timedelta(seconds=1)  # by which a version may be ahead of its event
 CUSTOM = "custom_values"
 # Columns that follow from others, or that calendars and schedulers need as they are now.
 NOT_UNDONE = {
@@ -275,8 +276,9 @@ def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUI
     own |= Q(actor_kind=ActorKind.SYSTEM, type=f"{subject._meta.model_name}.updated")
     event = events.exclude(own).order_by("created_at", "id").first()
     if event is None:
-        # What no event explains, an import has not done.
-        return "" if events.exists() else "It has changed since."
+        # A version that is newer than all events is of a change that no event tells.
+        last = events.aggregate(last=Max("created_at"))["last"] or row.version
+        return "It has changed since." if subject.updated_at > last + CLOCK_STEPS else ""
     what = event.type.replace(".", " ").replace("_", " ")
     at = date_format(localtime(event.created_at), "DATETIME_FORMAT")
     return f"It has changed since: {what}, by {event.actor_name}, {at}."

@@ -30,6 +30,7 @@ TOUCH_POINT = {*GROUPS[2]}
 OWN: set[type[TenantModel]] = {LeadStatusChange, LeadChange, PossibleDuplicate}
 GONE, ERASED, MERGED = "It is no longer there.", "It was erased since.", "It was merged into another lead since."
 BEING_ERASED = "It is being erased."
+UNSUBSCRIBED = "It has unsubscribed from e-mails since."
 GOT_REFERENCE = "An integration has given it a reference since."
 STAYS_BOOKED = "Its status stays, because another appointment is to come."
 
@@ -90,7 +91,10 @@ def reasons_to_keep(organization: Organization, rows: Sequence[ImportUndo], lead
         if row.subject_id in reasons:
             continue
         lead = leads[row.subject_id]
-        text = GOT_REFERENCE if lead.external_reference is not None else change_since(row, lead)
+        if lead.external_reference is not None:
+            text = GOT_REFERENCE
+        else:
+            text = UNSUBSCRIBED if lead.unsubscribed_at else change_since(row, lead)
         if text:
             reasons[lead.pk] = text
     return reasons

@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import OperationalError, transaction
-from django.db.models import F, Sum, Value
+from django.db.models import F, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
@@ -22,10 +22,10 @@ from leads.imports.turns import Overtaken, Turn
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import has_many_entries
 from leads.privacy.imported_rows import cancel_unread_imports, forget_imported_rows, has_many_candidates
-from leads.privacy.models import Erasure, UndoneMerge
+from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import views_about
-from leads.privacy.traces import BATCH, forget_traces, forget_undone_merges
+from leads.privacy.traces import BATCH, find_undone_merges, forget_traces, forget_undone_merges
 from leads.services import lock_lead
 from leads.topics import ERASED
 from organizations.actors import Actor, ActorKind, actor_columns
@@ -86,9 +86,8 @@ def is_small(lead: Lead) -> bool:
     """Return whether little is stored about the lead. Reads no more than `SMALL` rows of each kind."""
     rows = find_rows(lead, limit=SMALL)
     ids = [id for found in rows.values() for id in found]
-    undone = UndoneMerge.objects.of(lead.organization).filter(lead_id__in=rows[Lead])
-    others = undone.aggregate(total=Sum("subject_ids__len"))["total"] or 0
-    if len(ids) + others > SMALL or has_many_candidates(lead, SMALL_IMPORTED):
+    undone = find_undone_merges(lead.organization, rows[Lead][: SMALL + 1])
+    if len(ids) + sum(len(merge.subject_ids) for merge in undone) > SMALL or has_many_candidates(lead, SMALL_IMPORTED):
         return False
     events = Event.objects.of(lead.organization).filter(subject_id__in=ids).order_by().values_list("pk")[: SMALL + 1]
     return len(events) <= SMALL and not has_many_entries(ids, SMALL)

@@ -58,13 +58,26 @@ def forget_traces(
     return counts
 
 
+def find_undone_merges(organization: Organization, lead_ids: Sequence[UUID]) -> list[UndoneMerge]:
+    """Return the leads' undone merges, after those that the other leads were part of meanwhile."""
+    found: dict[UUID, UndoneMerge] = {}
+    rows = UndoneMerge.objects.of(organization)
+    waiting = list(rows.filter(lead_id__in=lead_ids))
+    while waiting:
+        found |= {merge.pk: merge for merge in waiting}
+        merge = waiting.pop(0)
+        others = rows.filter(is_any_of("lead_id", merge.subject_ids)).exclude(pk__in=found)
+        waiting += others.filter(began_at__lte=merge.ended_at, ended_at__gte=merge.began_at)
+    return [*reversed(found.values())]
+
+
 def forget_undone_merges(lead: Lead, lead_ids: Sequence[UUID], turn: Turn | None = None) -> bool:
     """Erase what is stored about other rows from the time when they were part of the same merge; False if not all.
 
     `lead_ids` are the lead's and those of leads that were merged into it. The events become events about the lead.
     """
     organization = lead.organization
-    for merge in UndoneMerge.objects.of(organization).filter(lead_id__in=lead_ids):
+    for merge in find_undone_merges(organization, lead_ids):
         between = (merge.began_at, merge.ended_at)
         for ids in batches(merge.subject_ids, BATCH):
             about: dict[str, Any] = {"organization": organization, "limit": BATCH, "between": between}

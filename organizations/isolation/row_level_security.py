@@ -184,7 +184,7 @@ class TenantScopeMiddleware:
         is_page, seconds = request.path_info.startswith("/admin/"), settings.ADMIN_TRANSACTION_SECONDS
         token = current_scope.set(NO_TENANT_IN_ADMIN if is_page else NO_TENANT)
         # What writes is limited by its transactions, so that none is done by half.
-        is_limited = is_page and request.method in ("GET", "HEAD") and seconds
+        is_limited = is_page and request.method != "POST" and seconds
         deadline_token = page_deadline.set(monotonic() + seconds if is_limited else None)
         try:
             return self.get_response(request)

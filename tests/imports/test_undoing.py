@@ -10,6 +10,7 @@ from django.test import Client
 
 from appointments.models import Appointment, Note
 from appointments.services import refresh_touch_points
+from foundation.db.timestamps import now
 from leads.imports import services, undoing
 from leads.imports.models import Import, ImportUndo
 from leads.imports.services import prune_imports
@@ -61,7 +62,7 @@ def test_leads_are_deleted_and_get_their_values_back_and_what_has_changed_since_
     before, events_before = api.get_lead(str(bob)), events_of(organization)
     rows = [
         ["bob@example.com", "Robert", "Builder", "030 87654321", "Follow-up", "9", "large"],
-        *([f"{name}@example.com", name.title()] for name in ("ann", "cat", "dan", "eve", "fay")),
+        *([f"{name}@example.com", name.title()] for name in ("ann", "cat", "dan", "eve", "fay", "hal")),
         ["gus@example.com", "Gus", "", "", "", "", "", FUTURE],
     ]
     header = ["email", "first name", "last name", "phone", "status", "budget", "plan", "next touch point"]
@@ -70,6 +71,7 @@ def test_leads_are_deleted_and_get_their_values_back_and_what_has_changed_since_
 
     api.patch(f"/api/external/leads/{bob}", {"last_name": "Smith", "custom_fields": {"budget": 7}})
     api.post(f"/api/external/leads/{ids['cat']}/notes", {"note": "Called"})
+    Lead.objects.of(organization).filter(pk=ids["hal"]).update(unsubscribed_at=now())
     api.patch(f"/api/external/leads/{ids['dan']}", {"first_name": "Daniel"})
     merge(organization, bob, ids["eve"])
     api.patch(f"/api/external/leads/{ids['fay']}", {"external_reference": "crm-1"})
@@ -79,7 +81,7 @@ def test_leads_are_deleted_and_get_their_values_back_and_what_has_changed_since_
     page.press("undo")
     page.press("undo")
 
-    assert "6 leads that it added will be deleted" in question
+    assert "7 leads that it added will be deleted" in question
     assert "1 lead that it changed will get the values from before" in question
     after = api.get_lead(str(bob))
     names = ("first_name", "phone_e164", "phone_country", "status", "setter")
@@ -93,11 +95,12 @@ def test_leads_are_deleted_and_get_their_values_back_and_what_has_changed_since_
         ("Cat", "This was added since: lead note."),
         ("Daniel", "It has changed since: lead updated"),
         ("Fay", "An integration has given it a reference since."),
+        ("Hal", "It has unsubscribed from e-mails since."),
     ]
     undone = {name: count for name, count in page.row.undone.items() if name != "actor_id"}
     assert (page.row.state, undone) == (
         "UNDONE",
-        {"total": 7, "deleted": 2, "kept": 5, "actor_name": "Mia Manager"},
+        {"total": 8, "deleted": 2, "kept": 6, "actor_name": "Mia Manager"},
     )
     deleted = ids["ann"]
     assert api.get(f"/api/external/leads/{deleted}").status_code == 404

@@ -37,6 +37,7 @@ from organizations.models import MemberRole, Membership, Organization, SavedView
 from tests.client import ApiClient
 from tests.factories import make_api, make_custom_field, make_member, owner_of, snapshot_of
 from tests.jobs import send_notifications
+from tests.merging.leads import merge, undo
 from tests.merging.test_duplicates import form_of
 from tests.mirror.copies import FeedCopy, ListCopy
 from tests.receiver import Receiver
@@ -217,8 +218,8 @@ def test_events_of_a_merge_that_was_undone_keep_nothing_of_the_erased_lead(
     url = f"{admin_url(Lead, 'merge', ids['keep'])}?with={ids['other']}"
     values = {name: str(ids["other"]) for name in ("email", "first_name")}
     owner.post(url, form_of(owner, url) | {"merge": "1", "keep": str(ids["keep"])} | ({} if is_kept else values))
-    merge = LeadMerge.objects.of(organization).get()
-    owner.post(admin_url(Lead, "duplicates", ids["keep"]), {"merge": str(merge.pk)})
+    row = LeadMerge.objects.of(organization).get()
+    owner.post(admin_url(Lead, "duplicates", ids["keep"]), {"merge": str(row.pk)})
     erased, stays = (ids["keep"], ids["other"]) if is_kept else (ids["other"], ids["keep"])
     assert tables_with(WORD)["webhooks_event"] > 4
 
@@ -227,6 +228,29 @@ def test_events_of_a_merge_that_was_undone_keep_nothing_of_the_erased_lead(
     assert tables_with(WORD) == {}
     assert api.get_lead(str(stays))["first_name"] == "Zoe"
     assert Event.objects.of(organization).filter(subject_id=stays, type="lead.created").exists()
+
+
+@pytest.mark.parametrize("erased", ["a", "b", "c"])
+def test_events_of_a_chain_of_merges_that_were_undone_keep_nothing_either(
+    api: ApiClient, organization: Organization, erased: str
+) -> None:
+    for name in "abc":
+        fields = {"lead_first_name": f"{name}{WORD}", "external_reference": name}
+        api.book(lead_email=f"{name}@{WORD}.example", **fields)
+    ids = {name: Lead.objects.of(organization).get(email__startswith=name).pk for name in "abc"}
+    values = ("email", "first_name")
+    merge(organization, ids["a"], ids["b"], *values)
+    merge(organization, ids["c"], ids["a"], *values)
+    undo(organization, ids["a"])
+    undo(organization, ids["b"])
+
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=ids[erased])
+
+    assert tables_with(f"{erased}{WORD}", f"{erased}@{WORD}") == {}
+    others = {name: id for name, id in ids.items() if name != erased}
+    assert {name: api.get_lead(str(id))["first_name"] for name, id in others.items()} == {
+        name: f"{name}{WORD}" for name in others
+    }
 
 
 def test_views_that_look_for_others_stay(lead: Lead, organization: Organization) -> None:
