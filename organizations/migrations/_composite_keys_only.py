@@ -3,12 +3,16 @@
 Migrations that have been released use this module: never change what it does. A new version gets a module of its own.
 """
 
+import time
+
 from django.core.management.base import CommandError
-from django.db import migrations, transaction
+from django.db import OperationalError, migrations, transaction
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
+from psycopg.errors import DeadlockDetected, LockNotAvailable
 
+ATTEMPTS = 20
 # The two keys of a column, and the table that the composite one, (organization_id, column), refers to.
 KEYS = """
 SELECT
@@ -30,7 +34,8 @@ class DropPlainForeignKey(Operation):
     """Drop the plain foreign key of a field, which becomes one with `db_constraint=False`. Can be repeated.
 
     Raises CommandError without a composite key. The migration must set `atomic = False`: the locks on both tables, the
-    parent's first as in bookings, are held for a moment, and never those of all fields at once.
+    parent's first as in bookings, are held for a moment, and never those of all fields at once. What others wait behind
+    it ends after two seconds.
     """
 
     reversible = True
@@ -68,9 +73,21 @@ class DropPlainForeignKey(Operation):
         return plain, parent
 
     def execute(self, editor: BaseDatabaseSchemaEditor, *statements: str) -> None:
-        with transaction.atomic(using=editor.connection.alias), editor.connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
+        """Run the statements in a transaction, and again if it waits for locks for long, or in a circle with others.
+
+        Each attempt waits for a lock long enough to interrupt an autovacuum, which a second takes.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                with transaction.atomic(using=editor.connection.alias), editor.connection.cursor() as cursor:
+                    for statement in ("SET LOCAL lock_timeout = '2s'", *statements):
+                        cursor.execute(statement)
+                return
+            except OperationalError as error:
+                is_conflict = isinstance(error.__cause__, DeadlockDetected | LockNotAvailable)
+                if not is_conflict or attempt == ATTEMPTS - 1:
+                    raise
+            time.sleep(1)  # those who have waited behind this operation go on
 
     def describe(self) -> str:
         return f"Drop the plain foreign key of {self.name} on {self.model_name}"
