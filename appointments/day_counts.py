@@ -6,7 +6,10 @@ quarter of an hour, at which days begin in every time zone, and by each value th
 1. Whatever changes a number of a past day marks the day in the same transaction (triggers, migration 0030). A booking
    is about today and the future, so it marks nothing, and no two transactions wait for each other.
 2. The rows of a marked day are read, as are those of a day that isn't stored. A single statement decides and reads.
-3. The task deletes the marks that it sees, and then counts the rows. A change that it misses has a mark that it missed.
+3. The task reads the marks, then counts the rows, and then deletes the marks that it has read. A change that the count
+   misses has a mark that it has not read.
+4. No organization sees newer events while a transaction that has written is open. So the task counts before it writes,
+   writes few rows at once, and leaves out days of too many appointments, whose rows are read.
 
 A change of what counts (`conditions.has_result`) needs a migration that deletes all stored days.
 """
@@ -26,7 +29,10 @@ from appointments.models import Appointment
 from organizations.models import Organization, RowCount
 
 FEWEST_APPOINTMENTS = 10_000  # of an organization whose days are stored; the rows of others are read as fast
-BATCH_DAYS = 30
+BATCH_DAYS, BATCH_APPOINTMENTS = 30, 20_000  # that are counted at once, but at least a day
+MAX_APPOINTMENTS = 100_000  # of a day that is stored
+MAX_KEYS = 5_001  # of a day and dimension: a report that has more than 5,000 groups shows none of them
+BATCH_DELETED = 20_000  # rows
 MAX_KEY = 201  # characters: a campaign's name can have 8,192, and a report reads thousands of them
 QUARTER, MARKER = "quarter", ""  # dimensions: a quarter of an hour of a day, and the row of each stored day
 DIMENSIONS = ["host", "setter", "triager", "last_source", "event_type", "utm_campaign"]
@@ -91,27 +97,49 @@ WHERE day::date NOT IN (SELECT day FROM stored)
 ORDER BY day DESC
 LIMIT %s
 """
+SIZES = """
+SELECT day, count_of_schedule_time + count_of_created_at
+FROM unnest(%(days)s::date[]) WITH ORDINALITY AS candidate (day, place)
+CROSS JOIN LATERAL (
+    SELECT day::timestamp AT TIME ZONE 'UTC' AS starts_at, (day + 1)::timestamp AT TIME ZONE 'UTC' AS ends_at
+) AS span
+{counts}
+ORDER BY place
+"""
+SIZE = """
+CROSS JOIN LATERAL (
+    SELECT count(*) AS count_of_{time} FROM (
+        SELECT FROM appointments_appointment
+        WHERE organization_id = %(organization)s AND {time} >= starts_at AND {time} < ends_at LIMIT %(limit)s
+    ) AS few
+) AS size_by_{time}
+"""
+MARKS = "SELECT id FROM appointments_changedday WHERE organization_id = %s AND day = ANY(%s)"
+MARKS_OF_EVERY_DAY = "SELECT id FROM appointments_changedday WHERE organization_id = %s AND day IS NULL"
+DELETE_MARKS = "DELETE FROM appointments_changedday WHERE id = ANY(%s)"
 # Marks of days that aren't stored are of no use.
-DELETE_MARKS = """
-DELETE FROM appointments_changedday AS changed
-WHERE organization_id = %s AND (
-    day = ANY(%s) OR day IS NOT NULL AND NOT EXISTS (
+DELETE_USELESS_MARKS = """
+DELETE FROM appointments_changedday WHERE id IN (
+    SELECT id FROM appointments_changedday AS changed
+    WHERE organization_id = %s AND day IS NOT NULL AND NOT EXISTS (
         SELECT FROM appointments_daycount AS counted
         WHERE counted.organization_id = changed.organization_id AND dimension = '' AND counted.day = changed.day
     )
+    LIMIT %s
 )
 """
-DELETE_MARK_OF_EVERY_DAY = "DELETE FROM appointments_changedday WHERE organization_id = %s AND day IS NULL"
-DELETE_EVERY_DAY = "DELETE FROM appointments_daycount WHERE organization_id = %s"
-DELETE_DAYS = "DELETE FROM appointments_daycount WHERE organization_id = %s AND day = ANY(%s)"
+DELETE_SOME = """
+DELETE FROM appointments_daycount
+WHERE id IN (SELECT id FROM appointments_daycount WHERE organization_id = %s LIMIT %s)
+"""
+LAST_ID = "SELECT coalesce(max(id), 0) FROM appointments_daycount WHERE organization_id = %s AND day = ANY(%s)"
+DELETE_FORMER = "DELETE FROM appointments_daycount WHERE organization_id = %s AND day = ANY(%s) AND id <= %s"
+# Sorted, so that all is counted before the first row is inserted.
 STORE = """
 WITH span AS (
     SELECT day, day::timestamp AT TIME ZONE 'UTC' AS starts_at, (day + 1)::timestamp AT TIME ZONE 'UTC' AS ends_at
     FROM unnest(%s::date[]) AS day
-)
-INSERT INTO appointments_daycount (created_at, organization_id, day, dimension, key, {names})
-SELECT now(), %s, day, dimension, key, {sums}
-FROM (
+), counted AS (
     SELECT day, {keys}, {names_of_schedule_time}, 0 AS booked
     FROM span CROSS JOIN LATERAL ({rows_of_schedule_time}) AS counted
     UNION ALL
@@ -119,10 +147,14 @@ FROM (
     FROM span CROSS JOIN LATERAL ({rows_of_created_at}) AS counted
     UNION ALL
     SELECT day, {nulls}, {zeros}, 0 FROM span
-) AS counted
-CROSS JOIN LATERAL (VALUES {values}) AS value (dimension, key)
-WHERE (quarter IS NULL) = (dimension = '')
-GROUP BY day, dimension, key
+), numbered AS (
+    SELECT day, dimension, key, {sums}, row_number() OVER (PARTITION BY day, dimension) AS place
+    FROM counted CROSS JOIN LATERAL (VALUES {values}) AS value (dimension, key)
+    WHERE (quarter IS NULL) = (dimension = '')
+    GROUP BY day, dimension, key
+)
+INSERT INTO appointments_daycount (created_at, organization_id, day, dimension, key, {names})
+SELECT now(), %s, day, dimension, key, {names} FROM numbered WHERE place <= %s
 ORDER BY dimension, day
 """
 
@@ -189,25 +221,48 @@ def utc_day(at: datetime) -> date:
 
 @transaction.atomic
 def store_days(*, organization: Organization) -> int:
-    """Count the appointments of the latest days that aren't stored or have been changed. Return how many days.
+    """Count the appointments of the latest days that aren't stored or have been changed, as far as a batch goes.
 
-    Does nothing while another process does the same.
+    Returns how many days were stored or rows were deleted. Does nothing while another process does the same.
     """
     with connection.cursor() as cursor:
         cursor.execute(TRY_LOCK, [str(organization.pk)])
         if cursor.fetchone() != (True,):
             return 0
-        cursor.execute(DELETE_MARK_OF_EVERY_DAY, [organization.pk])
-        if cursor.rowcount:
-            cursor.execute(DELETE_EVERY_DAY, [organization.pk])
-        values = [organization.pk, organization.pk, oldest_day(cursor, organization), BATCH_DAYS]
-        cursor.execute(DAYS_TO_STORE, values)
-        days = [day for (day,) in cursor.fetchall()]
-        cursor.execute(DELETE_MARKS, [organization.pk, days])
+        if every_day := read_ids(cursor, MARKS_OF_EVERY_DAY, organization.pk):
+            cursor.execute(DELETE_SOME, [organization.pk, BATCH_DELETED])
+            if cursor.rowcount:
+                return int(cursor.rowcount)
+            cursor.execute(DELETE_MARKS, [every_day])
+        days = choose_days(cursor, organization)
+        marks = read_ids(cursor, MARKS, organization.pk, days)
         if days:
-            cursor.execute(DELETE_DAYS, [organization.pk, days])
+            (last,) = read_ids(cursor, LAST_ID, organization.pk, days)
             store(cursor, organization, days)
+            cursor.execute(DELETE_FORMER, [organization.pk, days, last])
+        cursor.execute(DELETE_MARKS, [marks])
+        cursor.execute(DELETE_USELESS_MARKS, [organization.pk, BATCH_DELETED])
     return len(days)
+
+
+def read_ids(cursor: Any, statement: str, *parameters: object) -> list[int]:  # noqa: ANN401  # Django's cursors have no type
+    cursor.execute(statement, parameters)
+    return [id for (id,) in cursor.fetchall()]
+
+
+def choose_days(cursor: Any, organization: Organization) -> list[date]:  # noqa: ANN401  # as above
+    values = [organization.pk, organization.pk, oldest_day(cursor, organization), BATCH_DAYS]
+    cursor.execute(DAYS_TO_STORE, values)
+    candidates = [day for (day,) in cursor.fetchall()]
+    sizes = SIZES.format(counts="".join(SIZE.format(time=time) for time in NAMES))
+    cursor.execute(sizes, {"days": candidates, "organization": organization.pk, "limit": MAX_APPOINTMENTS + 1})
+    days: list[date] = []
+    total = 0
+    for day, appointments in cursor.fetchall():
+        if appointments <= MAX_APPOINTMENTS and (not days or total + appointments <= BATCH_APPOINTMENTS):
+            days.append(day)
+            total += appointments
+    return days
 
 
 def oldest_day(cursor: Any, organization: Organization) -> date | None:  # noqa: ANN401  # Django's cursors have no type
@@ -231,7 +286,7 @@ def store(cursor: Any, organization: Organization, days: list[date]) -> None:  #
     names = NAMES["schedule_time"]
     statement = STORE.format(
         names=", ".join([*names, "booked"]),
-        sums=", ".join(f"sum({name})" for name in [*names, "booked"]),
+        sums=", ".join(f"sum({name}) AS {name}" for name in [*names, "booked"]),
         keys=", ".join(keys),
         names_of_schedule_time=", ".join(names),
         rows_of_schedule_time=compiled["schedule_time"][0],
@@ -240,4 +295,5 @@ def store(cursor: Any, organization: Organization, days: list[date]) -> None:  #
         nulls=", ".join("NULL" for _ in keys),
         values=", ".join(["('', NULL)", *(f"('{key.removesuffix('_key')}', {key})" for key in keys)]),
     )
-    cursor.execute(statement, [days, organization.pk, *compiled["schedule_time"][1], *compiled["created_at"][1]])
+    rows_parameters = [*compiled["schedule_time"][1], *compiled["created_at"][1]]
+    cursor.execute(statement, [days, *rows_parameters, organization.pk, MAX_KEYS])

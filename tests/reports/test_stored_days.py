@@ -169,6 +169,35 @@ def test_a_booking_and_the_outcome_of_a_call_of_today_mark_no_day(organization: 
     assert not ChangedDay.objects.of(organization).exists()
 
 
+def test_days_of_too_many_appointments_are_read_and_too_many_campaigns_are_not_stored(
+    organization: Organization, appointments: list[Appointment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30, 36):
+        book(organization, number, booked=50, held=40, utm_campaign=f"campaign {number}")
+    for number in range(40, 44):
+        book(organization, number, booked=52, held=42, utm_campaign=f"campaign {number}")
+    monkeypatch.setattr(day_counts, "MAX_APPOINTMENTS", 5)
+    monkeypatch.setattr(day_counts, "MAX_KEYS", 3)
+    monkeypatch.setattr(reports, "MAX_GROUPS", 2)
+
+    store_days()
+
+    stored = DayCount.objects.of(organization)
+    full_days = {days_ago(days).date() for days in (50, 40)}
+    assert not stored.filter(day__in=full_days).exists()
+    assert stored.filter(dimension="utm_campaign", day=days_ago(52).date()).count() == 3
+    period = reports.Period(days_ago(60).date(), days_ago(30).date(), ZoneInfo("UTC"))
+
+    def read() -> tuple[Any, bool]:
+        rows = Appointment.objects.of(organization)
+        by_step, groups = reports.appointment_numbers(
+            rows, period, datetime.now(UTC), by="utm_campaign", stored_of=organization
+        )
+        return by_step, len(groups) > reports.MAX_GROUPS
+
+    assert read() == from_rows(organization, read)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_changes_that_commit_at_any_moment_of_the_count_are_counted(
     organization: Organization, appointments: list[Appointment]
@@ -183,6 +212,9 @@ def test_changes_that_commit_at_any_moment_of_the_count_are_counted(
 
     def change_meanwhile(is_before: bool, execute: Callable[..., Any], *statement: Any) -> Any:
         """Commit a change of the same appointment before or after each statement of the task."""
+        if statement[0].lstrip().startswith("WITH span"):
+            written = connection.connection.execute("SELECT pg_current_xact_id_if_assigned()").fetchone()
+            assert written == (None,), "while it counts, other organizations see their events"
         if is_before:
             change()
         result = execute(*statement)
