@@ -25,7 +25,7 @@ from leads.privacy.imported_rows import cancel_unread_imports, forget_imported_r
 from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import views_about
-from leads.privacy.traces import BATCH, find_undone_merges, forget_traces, forget_undone_merges
+from leads.privacy.traces import BATCH, find_undone_merges, forget_traces, forget_undone_merges, subjects_of
 from leads.services import lock_lead
 from leads.topics import ERASED
 from organizations.actors import Actor, ActorKind, actor_columns
@@ -87,7 +87,8 @@ def is_small(lead: Lead) -> bool:
     rows = find_rows(lead, limit=SMALL)
     ids = [id for found in rows.values() for id in found]
     undone = find_undone_merges(lead.organization, rows[Lead][: SMALL + 1])
-    if len(ids) + sum(len(merge.subject_ids) for merge in undone) > SMALL or has_many_candidates(lead, SMALL_IMPORTED):
+    others = sum(len(subjects_of(merge, SMALL)) for merge in undone)
+    if len(ids) + others > SMALL or has_many_candidates(lead, SMALL_IMPORTED):
         return False
     events = Event.objects.of(lead.organization).filter(subject_id__in=ids).order_by().values_list("pk")[: SMALL + 1]
     return len(events) <= SMALL and not has_many_entries(ids, SMALL)

@@ -35,10 +35,10 @@ class Erasure(TenantModel, ActorFields):
 
 
 class UndoneMerge(TenantModel):
-    """Other rows whose events in this time have values of the lead, because a merge with another one was undone."""
+    """A time in which events about another lead and its rows got values of the lead: a merge of both was undone."""
 
     lead_id = models.UUIDField(editable=False)  # not a foreign key, as above
-    subject_ids = ArrayField(models.UUIDField(), editable=False)
+    subject_ids = ArrayField(models.UUIDField(), editable=False)  # the other lead, and the rows that were moved
     began_at = MillisecondDateTimeField(editable=False)
     ended_at = MillisecondDateTimeField(editable=False)
 

@@ -6,13 +6,15 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
+
 from foundation.db.expressions import is_any_of
 from leads.imports.models import ImportUndo
 from leads.imports.turns import Turn
 from leads.models import Lead
 from leads.privacy.history import forget_history
 from leads.privacy.models import UndoneMerge
-from leads.privacy.rules import batches
+from leads.privacy.rules import batches, find_rows
 from leads.topics import ERASED
 from notifications.services import erase_notifications
 from organizations.idempotency import erase_responses
@@ -71,6 +73,14 @@ def find_undone_merges(organization: Organization, lead_ids: Sequence[UUID]) -> 
     return [*reversed(found.values())]
 
 
+def subjects_of(merge: UndoneMerge, limit: int | None = None) -> list[UUID]:
+    """Return the other lead, and all rows that belong to it or did then; about `limit` if there are more."""
+    other = merge.subject_ids[0]
+    leads = Lead.objects.of(merge.organization).filter(Q(pk=other) | Q(merges__previous_id=other))
+    found = [id for lead in leads.distinct() for ids in find_rows(lead, limit=limit).values() for id in ids]
+    return list(dict.fromkeys([*merge.subject_ids, *found]))
+
+
 def forget_undone_merges(lead: Lead, lead_ids: Sequence[UUID], turn: Turn | None = None) -> bool:
     """Erase what is stored about other rows from the time when they were part of the same merge; False if not all.
 
@@ -79,7 +89,8 @@ def forget_undone_merges(lead: Lead, lead_ids: Sequence[UUID], turn: Turn | None
     organization = lead.organization
     for merge in find_undone_merges(organization, lead_ids):
         between = (merge.began_at, merge.ended_at)
-        for ids in batches(merge.subject_ids, BATCH):
+        for ids in batches(subjects_of(merge), BATCH):
+            erase_responses(organization=organization, ids=ids)
             about: dict[str, Any] = {"organization": organization, "limit": BATCH, "between": between}
             subjects = dict.fromkeys(ids, lead.pk)
             while (
