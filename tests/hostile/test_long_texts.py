@@ -156,7 +156,7 @@ def test_a_report_by_campaigns_with_long_names_never_holds_the_interpreter(
     page = owner.get("/admin/reports/?by=utm_campaign")
 
     assert (page.status_code, owner.problems) == (200, [])
-    assert [page.content.decode().count(f'title="{text[:200]}"') for text in texts] == [3] * 3
+    assert [page.content.decode().count(f'title="{text[:200]}"') for text in texts] == [1] * 3  # they begin alike
 
 
 def test_no_form_of_a_visitor_holds_the_interpreter(visitor: MeasuredClient, data: TenantData) -> None:
