@@ -146,4 +146,4 @@ def test_the_json_of_a_change_is_built_before_it_is_compared(api: ApiClient, org
     # Else a plan may compare it for each combination of statuses and sources: seconds for a change.
     [change] = [statement for statement in statements if "json_each" in statement.sql]
     [comparison] = [node for node in change.nodes() if node.get("Subplan Name") == "CTE subject"]
-    assert {node.get("CTE Name", node.get("Relation Name")) for node in change.nodes(comparison)} == {"data", None}
+    assert {node.get("CTE Name", node.get("Relation Name")) for node in change.nodes(comparison)} == {"data_0", None}
