@@ -265,11 +265,12 @@ def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUI
 
     `parts` are the ids of other rows whose changes are changes of the subject, such as its notes.
     """
-    if subject.updated_at == row.version:
+    version: Any = row.version  # never null of a versioned row
+    if subject.updated_at == version:
         return ""
     stored = row.file_import
     ids = [row.subject_id, *parts]
-    events = Event.objects.of(row.organization).filter(subject_id__in=ids, created_at__gt=row.version)
+    events = Event.objects.of(row.organization).filter(subject_id__in=ids, created_at__gt=version)
     own = Q(actor_id=stored.actor_id, actor_name=import_name(stored), created_at__lte=stored.finished_at)
     own |= Q(actor_id=stored.undone["actor_id"], actor_name=undo_name(stored))
     # Touch points that pass are recomputed.
@@ -277,7 +278,7 @@ def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUI
     event = events.exclude(own).order_by("created_at", "id").first()
     if event is None:
         # A version that is newer than all events is of a change that no event tells.
-        last = events.aggregate(last=Max("created_at"))["last"] or row.version
+        last = events.aggregate(last=Max("created_at"))["last"] or version
         return "It has changed since." if subject.updated_at > last + CLOCK_STEPS else ""
     what = event.type.replace(".", " ").replace("_", " ")
     at = date_format(localtime(event.created_at), "DATETIME_FORMAT")
