@@ -21,6 +21,7 @@ from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Count, DateTimeField, F, Func, IntegerField, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Cast, Left
 
@@ -32,7 +33,7 @@ FEWEST_APPOINTMENTS = 10_000  # of an organization whose days are stored; the ro
 BATCH_DAYS, BATCH_APPOINTMENTS = 30, 20_000  # that are counted at once, but at least a day
 MAX_APPOINTMENTS = 100_000  # of a day that is stored
 MAX_KEYS = 5_001  # of a day and dimension: a report that has more than 5,000 groups shows none of them
-BATCH_DELETED = 20_000  # rows
+BATCH_DELETED = 20_000  # rows that a statement deletes
 MAX_KEY = 201  # characters: a campaign's name can have 8,192, and a report reads thousands of them
 QUARTER, MARKER = "quarter", ""  # dimensions: a quarter of an hour of a day, and the row of each stored day
 DIMENSIONS = ["host", "setter", "triager", "last_source", "event_type", "utm_campaign"]
@@ -114,7 +115,8 @@ CROSS JOIN LATERAL (
     ) AS few
 ) AS size_by_{time}
 """
-MARKS = "SELECT id FROM appointments_changedday WHERE organization_id = %s AND day = ANY(%s)"
+# What is left of many marks makes the task count the day once more.
+MARKS = "SELECT id FROM appointments_changedday WHERE organization_id = %s AND day = ANY(%s) LIMIT %s"
 MARKS_OF_EVERY_DAY = "SELECT id FROM appointments_changedday WHERE organization_id = %s AND day IS NULL"
 DELETE_MARKS = "DELETE FROM appointments_changedday WHERE id = ANY(%s)"
 # Marks of days that aren't stored are of no use.
@@ -132,8 +134,9 @@ DELETE_SOME = """
 DELETE FROM appointments_daycount
 WHERE id IN (SELECT id FROM appointments_daycount WHERE organization_id = %s LIMIT %s)
 """
+DELETE_DAYS = "DELETE FROM appointments_daycount WHERE organization_id = %s AND day = ANY(%s)"
 LAST_ID = "SELECT coalesce(max(id), 0) FROM appointments_daycount WHERE organization_id = %s AND day = ANY(%s)"
-DELETE_FORMER = "DELETE FROM appointments_daycount WHERE organization_id = %s AND day = ANY(%s) AND id <= %s"
+DELETE_FORMER = f"{DELETE_DAYS} AND id <= %s"
 # Sorted, so that all is counted before the first row is inserted.
 STORE = """
 WITH span AS (
@@ -231,41 +234,46 @@ def store_days(*, organization: Organization) -> int:
             return 0
         if every_day := read_ids(cursor, MARKS_OF_EVERY_DAY, organization.pk):
             cursor.execute(DELETE_SOME, [organization.pk, BATCH_DELETED])
-            if cursor.rowcount:
-                return int(cursor.rowcount)
-            cursor.execute(DELETE_MARKS, [every_day])
-        days = choose_days(cursor, organization)
-        marks = read_ids(cursor, MARKS, organization.pk, days)
+            if not cursor.rowcount:
+                cursor.execute(DELETE_MARKS, [every_day])
+            return int(cursor.rowcount)
+        days, too_large = choose_days(cursor, organization)
+        marks = read_ids(cursor, MARKS, organization.pk, days, BATCH_DELETED)
         if days:
             (last,) = read_ids(cursor, LAST_ID, organization.pk, days)
             store(cursor, organization, days)
             cursor.execute(DELETE_FORMER, [organization.pk, days, last])
+        cursor.execute(DELETE_DAYS, [organization.pk, too_large])
         cursor.execute(DELETE_MARKS, [marks])
         cursor.execute(DELETE_USELESS_MARKS, [organization.pk, BATCH_DELETED])
     return len(days)
 
 
-def read_ids(cursor: Any, statement: str, *parameters: object) -> list[int]:  # noqa: ANN401  # Django's cursors have no type
+def read_ids(cursor: CursorWrapper, statement: str, *parameters: object) -> list[int]:
     cursor.execute(statement, parameters)
     return [id for (id,) in cursor.fetchall()]
 
 
-def choose_days(cursor: Any, organization: Organization) -> list[date]:  # noqa: ANN401  # as above
+def choose_days(cursor: CursorWrapper, organization: Organization) -> tuple[list[date], list[date]]:
+    """Return the days to store in this batch, and those of the latest that have too many appointments to be stored."""
     values = [organization.pk, organization.pk, oldest_day(cursor, organization), BATCH_DAYS]
     cursor.execute(DAYS_TO_STORE, values)
     candidates = [day for (day,) in cursor.fetchall()]
     sizes = SIZES.format(counts="".join(SIZE.format(time=time) for time in NAMES))
     cursor.execute(sizes, {"days": candidates, "organization": organization.pk, "limit": MAX_APPOINTMENTS + 1})
     days: list[date] = []
+    too_large: list[date] = []
     total = 0
     for day, appointments in cursor.fetchall():
-        if appointments <= MAX_APPOINTMENTS and (not days or total + appointments <= BATCH_APPOINTMENTS):
+        if appointments > MAX_APPOINTMENTS:
+            too_large.append(day)
+        elif not days or total + appointments <= BATCH_APPOINTMENTS:
             days.append(day)
             total += appointments
-    return days
+    return days, too_large
 
 
-def oldest_day(cursor: Any, organization: Organization) -> date | None:  # noqa: ANN401  # Django's cursors have no type
+def oldest_day(cursor: CursorWrapper, organization: Organization) -> date | None:
     """Return the first day to store, or None if the organization has few appointments."""
     counts = RowCount.objects.of(organization).filter(table_name=Appointment._meta.db_table)
     if (counts.aggregate(total=Sum("rows"))["total"] or 0) < FEWEST_APPOINTMENTS:
@@ -275,7 +283,7 @@ def oldest_day(cursor: Any, organization: Organization) -> date | None:  # noqa:
     return first
 
 
-def store(cursor: Any, organization: Organization, days: list[date]) -> None:  # noqa: ANN401  # as above
+def store(cursor: CursorWrapper, organization: Organization, days: list[date]) -> None:
     rows, keys = Appointment.objects.of(organization), [QUARTER, *(f"{name}_key" for name in DIMENSIONS)]
     compiled = {}
     number = "mod(floor(extract(epoch FROM %(expressions)s) / 900), 96)::integer::text"

@@ -220,12 +220,16 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
     began_at = datetime.fromisoformat(row.snapshot["began_at"])
     forget_changes({Lead: [lead.pk, restored.pk], **ids}, since=began_at)
     store_undone(row, {lead: restored, restored: lead}, [id for moved in ids.values() for id in moved], began_at)
-    # Merges into the restored lead can be undone next, if they could before it was merged itself.
+    renew_snapshots(restored, began_at)
+    return restored
+
+
+def renew_snapshots(restored: Lead, began_at: datetime) -> None:
+    """Let merges into the restored lead be undone next, if they could before it was merged itself."""
     for earlier in restored.merges.filter(snapshot__isnull=False):
         if not reason_against_undoing(earlier, until=began_at):
             earlier.snapshot = {**(earlier.snapshot or {}), "ended_at": now()}
             earlier.save(update_fields=["snapshot"])
-    return restored
 
 
 def restore_lead(row: LeadMerge) -> Lead:

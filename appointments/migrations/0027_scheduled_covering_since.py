@@ -1,7 +1,7 @@
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import migrations, models
 
-# A large table's index takes longer than a request may, and waits for whoever is writing.
+# A large table's index takes longer than a request may, and waits for transactions that write.
 PATIENTLY = "SET statement_timeout = 0; SET lock_timeout = 0"
 HASTILY = "RESET statement_timeout; RESET lock_timeout"
 

@@ -12,7 +12,9 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        *drop_plain_foreign_keys('appointment', 'lead', 'event_type', 'host', 'setter', 'triager', 'outcome', 'first_source', 'last_source'),
+        *drop_plain_foreign_keys(
+            'appointment', 'lead', 'event_type', 'host', 'setter', 'triager', 'outcome', 'first_source', 'last_source'
+        ),
         *drop_plain_foreign_keys('outcomechange', 'appointment', 'from_status', 'to_status'),
         *drop_plain_foreign_keys('appointmentchange', 'appointment'),
         *drop_plain_foreign_keys('note', 'appointment'),

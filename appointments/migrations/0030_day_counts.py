@@ -44,7 +44,7 @@ $$
 """
 DROP_FUNCTIONS = 'DROP FUNCTION appointments_mark_day(); DROP FUNCTION appointments_mark_every_day()'
 VALUES = ['host_id', 'setter_id', 'triager_id', 'last_source_id', 'event_type_id', 'utm_campaign']
-# The two times by which appointments count, and what else these numbers depend on.
+# The columns on which the numbers of each of the two times depend, besides those that reports group by.
 COLUMNS = {
     'schedule_time': ['{row}.schedule_time', '{row}.outcome_id'],
     'created_at': ['{row}.created_at', 'coalesce({row}.booked_for, {row}.schedule_time)'],

@@ -43,8 +43,8 @@ is_busy: Callable[[], bool] = bool
 
 # PostgreSQL plans no parallel workers for a statement that calls a parallel-unsafe function. It doesn't run a CTE to
 # which nothing refers.
-ALONE = "WITH matching "
-BUSY = "WITH unsafe AS (SELECT set_config('max_parallel_workers_per_gather', '0', true)), matching "
+WITH_WORKERS = "WITH matching "
+WITHOUT_WORKERS = "WITH unsafe AS (SELECT set_config('max_parallel_workers_per_gather', '0', true)), matching "
 
 COUNT = "SELECT count(*) FROM matching"
 
@@ -171,7 +171,7 @@ def fill(template: str, query: ListQuery, offset: int, limit: int) -> SQLWithPar
     params += count_params if "{count}" in template else []
     params += in_order_params if "{in_order}" in template else []
     reads_all = query.in_order or "FROM matching" in count_sql
-    return sql.replace(ALONE, BUSY, 1) if reads_all and is_busy() else sql, params
+    return sql.replace(WITH_WORKERS, WITHOUT_WORKERS, 1) if reads_all and is_busy() else sql, params
 
 
 def select_page(query: ListQuery, offset: int, limit: int) -> SQLWithParams:

@@ -55,7 +55,7 @@ class OwnersResolver(ThreadedResolver):
         await self.share.acquire()
         lookup = asyncio.ensure_future(super().resolve(host, port, family))
         lookup.add_done_callback(self.end)
-        # If the deadline is over first, the lookup goes on by itself.
+        # The deadline must not cancel it: its thread is in use until the system answers.
         return await asyncio.shield(lookup)
 
     def end(self, lookup: "asyncio.Future[list[ResolveResult]]") -> None:

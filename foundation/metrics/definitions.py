@@ -21,7 +21,7 @@ place = 0
 
 
 def take_own_place() -> None:
-    """Count in the files of a place of this process's own. Raises OSError if there is no room for them."""
+    """Let this process count in files of its own. Raises OSError if there is no room for them."""
     global place
     place = take_place(Path(os.environ[VARIABLE]))
 

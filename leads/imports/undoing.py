@@ -44,7 +44,7 @@ from webhooks.topics import Topic
 
 BATCH, BATCH_SECONDS = 200, 0.1  # as those of an import
 MAX_REASON = 500
-CLOCK_STEPS = timedelta(seconds=1)  # by which a version may be ahead of its event
+TOLERANCE = timedelta(seconds=1)  # a version can be a little later than its event
 CUSTOM = "custom_values"
 # Columns that follow from others, or that calendars and schedulers need as they are now.
 NOT_UNDONE = {
@@ -279,7 +279,7 @@ def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUI
     if event is None:
         # A version that is newer than all events is of a change that no event tells.
         last = events.aggregate(last=Max("created_at"))["last"] or version
-        return "It has changed since." if subject.updated_at > last + CLOCK_STEPS else ""
+        return "It has changed since." if subject.updated_at > last + TOLERANCE else ""
     what = event.type.replace(".", " ").replace("_", " ")
     at = date_format(localtime(event.created_at), "DATETIME_FORMAT")
     return f"It has changed since: {what}, by {event.actor_name}, {at}."

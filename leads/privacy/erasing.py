@@ -38,6 +38,7 @@ from webhooks.models import Event
 # Up to this many of each kind, a request erases the lead itself, in less than a second even if each is as large as it
 # can be: meanwhile no organization sees its newest events.
 SMALL = 100
+FEW_MERGES = 5  # that were undone: for each, what belongs to the other lead is read
 # More imported rows than these may take longer: one has up to 100,000 characters.
 SMALL_IMPORTED = 50
 LAST_BATCH = 10_000  # rows of a statement of the last transaction, in which most are erased already
@@ -86,7 +87,9 @@ def is_small(lead: Lead) -> bool:
     """Return whether little is stored about the lead. Reads no more than `SMALL` rows of each kind."""
     rows = find_rows(lead, limit=SMALL)
     ids = [id for found in rows.values() for id in found]
-    undone = find_undone_merges(lead.organization, rows[Lead][: SMALL + 1])
+    undone = find_undone_merges(lead.organization, rows[Lead][: SMALL + 1], limit=FEW_MERGES)
+    if len(undone) > FEW_MERGES:
+        return False
     others = sum(len(subjects_of(merge, SMALL)) for merge in undone)
     if len(ids) + others > SMALL or has_many_candidates(lead, SMALL_IMPORTED):
         return False

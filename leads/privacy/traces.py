@@ -1,6 +1,6 @@
 """What is stored about rows without a foreign key to them: events, notifications, history entries and the like."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -60,16 +60,22 @@ def forget_traces(
     return counts
 
 
-def find_undone_merges(organization: Organization, lead_ids: Sequence[UUID]) -> list[UndoneMerge]:
-    """Return the leads' undone merges, after those that the other leads were part of meanwhile."""
-    found: dict[UUID, UndoneMerge] = {}
+def find_undone_merges(
+    organization: Organization, lead_ids: Sequence[UUID], limit: int | None = None
+) -> list[UndoneMerge]:
+    """Return the leads' undone merges, after those that the other leads were part of meanwhile.
+
+    With `limit`, stop once more than `limit` are found.
+    """
     rows = UndoneMerge.objects.of(organization)
-    waiting = list(rows.filter(lead_id__in=lead_ids))
-    while waiting:
-        found |= {merge.pk: merge for merge in waiting}
-        merge = waiting.pop(0)
-        others = rows.filter(is_any_of("lead_id", merge.subject_ids)).exclude(pk__in=found)
-        waiting += others.filter(began_at__lte=merge.ended_at, ended_at__gte=merge.began_at)
+    waiting = deque(rows.filter(lead_id__in=lead_ids)[: limit + 1 if limit else None])
+    found = {merge.pk: merge for merge in waiting}
+    while waiting and not (limit and len(found) > limit):
+        merge = waiting.popleft()
+        meanwhile = rows.filter(began_at__lte=merge.ended_at, ended_at__gte=merge.began_at)
+        others = [other for other in meanwhile.filter(is_any_of("lead_id", merge.subject_ids)) if other.pk not in found]
+        found |= {other.pk: other for other in others}
+        waiting += others
     return [*reversed(found.values())]
 
 

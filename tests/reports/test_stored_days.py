@@ -176,12 +176,18 @@ def test_days_of_too_many_appointments_are_read_and_too_many_campaigns_are_not_s
         book(organization, number, booked=50, held=40, utm_campaign=f"campaign {number}")
     for number in range(40, 44):
         book(organization, number, booked=52, held=42, utm_campaign=f"campaign {number}")
+    store_days()
+    rows = Appointment.objects.of(organization)
+    rows.filter(external_reference__in=["ref-30", "ref-40"]).update(
+        outcome=status(organization, "LOST"), booked_for=days_ago(38)
+    )
     monkeypatch.setattr(day_counts, "MAX_APPOINTMENTS", 5)
     monkeypatch.setattr(day_counts, "MAX_KEYS", 3)
     monkeypatch.setattr(reports, "MAX_GROUPS", 2)
 
     store_days()
 
+    assert not ChangedDay.objects.of(organization).exists()
     stored = DayCount.objects.of(organization)
     full_days = {days_ago(days).date() for days in (50, 40)}
     assert not stored.filter(day__in=full_days).exists()
@@ -189,7 +195,6 @@ def test_days_of_too_many_appointments_are_read_and_too_many_campaigns_are_not_s
     period = reports.Period(days_ago(60).date(), days_ago(30).date(), ZoneInfo("UTC"))
 
     def read() -> tuple[Any, bool]:
-        rows = Appointment.objects.of(organization)
         by_step, groups = reports.appointment_numbers(
             rows, period, datetime.now(UTC), by="utm_campaign", stored_of=organization
         )
