@@ -249,7 +249,7 @@ def store_days(*, organization: Organization) -> int:
     return len(days)
 
 
-def read_ids(cursor: CursorWrapper, statement: str, *parameters: object) -> list[int]:
+def read_ids(cursor: CursorWrapper, statement: str, *parameters: UUID | int | list[date]) -> list[int]:
     cursor.execute(statement, parameters)
     return [id for (id,) in cursor.fetchall()]
 

@@ -65,12 +65,15 @@ class BoundedPaginator(Paginator):
         return max(1, -(-min(self.count, MAX_COUNT) // self.per_page))
 
     def page(self, number: int | str) -> "Page[Any]":
-        """Return the page, whose ids are read first, in the same statement: nothing is joined with rows before it."""
+        """Return the page, whose ids are read first, in the same statement: nothing is joined with rows before it.
+
+        The only page isn't cut where the count ended: a row that has come since would take the place of another.
+        """
         page = super().page(number)
         rows: Any = self.object_list
-        ids: Any = page.object_list
+        ids: Any = page.object_list if self.num_pages > 1 else rows.order_by()[: MAX_COUNT + 1]
         # The planner would join a subquery's rows with the others in an order that takes seconds.
-        page.object_list = rows.filter(is_any_of("pk", ArraySubquery(ids.values("pk"))))
+        page.object_list = rows.filter(is_any_of("pk", ArraySubquery(ids.values("pk"))))[: self.per_page]
         return page
 
 

@@ -37,6 +37,15 @@ def test_a_list_says_when_there_are_more_rows_than_it_counts(
     assert beyond.status_code == 400
 
 
+def test_the_only_page_has_the_oldest_row_even_if_another_has_come_since_the_count(organization: Organization):
+    make_api(organization).submit(email="old@example.com")
+    paginator = lists.BoundedPaginator(Lead.objects.of(organization).order_by("-created_at", "-pk"), per_page=2)
+    assert paginator.count == 1
+    make_api(organization).submit(email="new@example.com")
+
+    assert [lead.email for lead in paginator.page(1).object_list] == ["new@example.com", "old@example.com"]
+
+
 def test_the_heading_counts_only_what_a_search_has_left_in_a_list_without_views(organization: Organization):
     owner = logged_in_client(owner_of(organization))
 
