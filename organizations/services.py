@@ -136,7 +136,7 @@ def add_member(*, organization: Organization, user: User, role: str = MemberRole
     """Make a person who has consented an active member, again if need be. Raises Conflict for the last active owner."""
     member = Membership.objects.of(organization).filter(user=user).first()
     if member:
-        ensure_active_owner(member, role=role, is_active=True)
+        ensure_active_owner(member, lock_owners(organization), role=role, is_active=True)
     values: dict[str, object] = {"role": role, "is_active": True, "is_unconfirmed": False}
     if member and not member.is_active:
         values["created_at"] = now()  # owners see a member's sign-ins from then on
@@ -153,18 +153,22 @@ def change_member(
     *,
     actor: Actor,
     member: Membership,
-    role: str,
-    is_active: bool,
-    wants_mail: bool,
+    role: str | None = None,
+    is_active: bool | None = None,
+    wants_mail: bool | None = None,
     assignable: Collection[str] = tuple(MemberRole),
 ) -> Membership:
-    """Change a member's role, access and notifications. Locks the member and the organization's owners.
+    """Change what is given of a member's role, access and notifications. Locks the owners, then the member.
 
     Raises Conflict as `ensure_active_owner` does, ValidationFailed if a role is not `assignable`, or for reactivation.
     """
-    ensure_active_owner(member, role=role, is_active=is_active)
+    owners = lock_owners(member.organization)
     # Read and locked again: the caller's instance may already have the new values, or old ones.
     stored = Membership.objects.of(member.organization).select_for_update(no_key=True).get(pk=member.pk)
+    role = stored.role if role is None else role
+    is_active = stored.is_active if is_active is None else is_active
+    wants_mail = stored.wants_mail if wants_mail is None else wants_mail
+    ensure_active_owner(member, owners, role=role, is_active=is_active)
     is_changed = (stored.role, stored.is_active) != (role, is_active)
     if is_changed and not {stored.role, role} <= set(assignable):
         raise ValidationFailed({"role": ["must not be above your own, before or after the change"]})
@@ -222,24 +226,28 @@ def find_by_calendar_secret(*, organization_id: UUID, secret: str) -> Membership
 @transaction.atomic
 def leave_organization(*, member: Membership) -> None:
     """End the membership because the member wants to leave. Locks the owners. Raises Conflict for the last owner."""
-    ensure_active_owner(member, role=member.role, is_active=False)
+    ensure_active_owner(member, lock_owners(member.organization), is_active=False)
     member.is_active, member.calendar_secret_hash = False, None
     member.save(update_fields=["is_active", "calendar_secret_hash"])
     record_security_event(SecurityEventKind.MEMBER_LEFT, user=member.user, organization=member.organization)
 
 
-def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> None:
-    """Lock the owners, and raise Conflict if this change to the member leaves no active one."""
+def lock_owners(organization: Organization) -> dict[UUID, bool]:
+    """Lock the active owners; return whether the account of each is active."""
+    owners = Membership.objects.of(organization).filter(role=MemberRole.OWNER, is_active=True)
+    # The order prevents deadlocks between two changes that lock the same owners.
+    rows = owners.select_related("user").select_for_update(of=["self"]).order_by("pk")
+    return {owner.pk: owner.user.is_active for owner in rows}
+
+
+def ensure_active_owner(
+    member: Membership, owners: dict[UUID, bool], *, role: str = MemberRole.OWNER, is_active: bool
+) -> None:
+    """Raise Conflict if this change to the member leaves none of the locked owners who can sign in."""
     if role == MemberRole.OWNER and is_active:
         return
-    owners = Membership.objects.of(member.organization).filter(role=MemberRole.OWNER, is_active=True)
-    # An owner whose account is inactive can't sign in, so they don't count. The order prevents deadlocks between two
-    # changes that lock the same owners.
-    is_user_active = {
-        owner.pk: owner.user.is_active
-        for owner in owners.select_related("user").select_for_update(of=["self"]).order_by("pk")
-    }
-    if is_user_active.pop(member.pk, None) is not None and not any(is_user_active.values()):
+    others = {pk: can_sign_in for pk, can_sign_in in owners.items() if pk != member.pk}
+    if member.pk in owners and not any(others.values()):
         raise Conflict(f"{member} is the last active owner; make someone else an owner first")
 
 

@@ -13,7 +13,6 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from appointments import services
 from appointments.models import Note
-from foundation.db.timestamps import isoformat_z
 from leads.mentions import MAX_MENTIONS, active_members, find_mentioned
 from leads.models import CallResult, EditableNote, LeadNote
 from leads.notes import change_lead_note, delete_lead_note, pin_note
@@ -23,7 +22,7 @@ from organizations.permissions import OWNERS_AND_MANAGERS, PERMISSIONS, Area, cu
 from staff.toolkit.actions import AnyRow, ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.lists import column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
-from staff.toolkit.tenant import OptimisticLockForm
+from staff.toolkit.tenant import TenantForm
 
 MAX_OFFERED = 500  # members whose names a form has; others are typed
 MAX_CHARACTERS = 120  # of a note in a list
@@ -90,7 +89,7 @@ def added_text(form: NoteForm, actor: Actor) -> str:
     return f"Note added. We'll e-mail {get_text_list(names, 'and')}." if names else "Note added."
 
 
-class NoteChangeForm(OptimisticLockForm):
+class NoteChangeForm(TenantForm):
     """The form of a stored note. Of a call, the result at the beginning of the text stays."""
 
     note = NoteField()
@@ -102,10 +101,6 @@ class NoteChangeForm(OptimisticLockForm):
             self.fields["note"].offer(self.organization)
             self.fields["note"].required = not self.call_result
             self.initial["note"] = self.instance.note.removeprefix(self.call_result).removeprefix(": ")
-
-    @staticmethod
-    def version_of(row: EditableNote) -> str:
-        return isoformat_z(row.edited_at) if row.edited_at else ""
 
     @property
     def call_result(self) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from jsonschema_rs import Draft202012Validator
@@ -15,10 +16,14 @@ Schema = dict[str, Any]
 UNDOCUMENTED_CODES = {400, 405, 413, 415, 431, 500}
 
 
+DOCUMENT_LOCK = Lock()  # drf-spectacular's first run loads its extensions, which threads can't do at the same time
+
+
 @cache
 def document() -> Schema:
     """Return the document, as served."""
-    return dict(json.loads(rendered_schema()))
+    with DOCUMENT_LOCK:
+        return dict(json.loads(rendered_schema()))
 
 
 @cache

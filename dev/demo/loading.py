@@ -74,7 +74,7 @@ def create(spec: OrganizationSpec, leads: int) -> Demo:
 
 def set_mail_enabled(organization: Organization, *, enabled: bool) -> None:
     for member in Membership.objects.of(organization):
-        change_member(actor=SYSTEM, member=member, role=member.role, is_active=member.is_active, wants_mail=enabled)
+        change_member(actor=SYSTEM, member=member, wants_mail=enabled)
 
 
 def connect_inbox(demo: Demo) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -86,6 +86,10 @@ class MemberForm(RoleForm):
         hours = self.fields["working_hours"]
         hours.help_text = f"{hours.help_text}{other_zone(self.instance)}"
 
+    def lock_row(self) -> Model:
+        services.lock_owners(self.organization)  # as `change_member` does first
+        return super().lock_row()
+
 
 @admin.register(Membership)
 class MembershipAdmin(TenantAdmin):
@@ -161,9 +165,9 @@ class MembershipAdmin(TenantAdmin):
             actor=actor_of(request),
             member=obj,
             # The form has only the fields that the user may change.
-            role=data.get("role", obj.role),
-            is_active=data.get("is_active", obj.is_active),
-            wants_mail=data.get("wants_mail", obj.wants_mail),
+            role=data.get("role"),
+            is_active=data.get("is_active"),
+            wants_mail=data.get("wants_mail"),
             assignable=assignable_roles(request, obj.organization_id),
         )
         # A page that was opened before an upgrade lacks the fields.

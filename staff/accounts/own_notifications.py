@@ -38,13 +38,7 @@ class OwnNotificationsForm(forms.Form):
     def save(self, request: HttpRequest) -> None:
         member, kinds = self.member, self.cleaned_data["kinds"]
         if "wants_mail" in self.changed_data:
-            change_member(
-                actor=actor_of(request),
-                member=member,
-                role=member.role,
-                is_active=member.is_active,
-                wants_mail=self.cleaned_data["wants_mail"],
-            )
+            change_member(actor=actor_of(request), member=member, wants_mail=self.cleaned_data["wants_mail"])
         if "kinds" in self.changed_data:
             set_muted_kinds(member=member, kinds=[kind for kind in Kind.values if kind not in kinds])
 

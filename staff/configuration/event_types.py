@@ -1,7 +1,5 @@
 """Admin pages of event types and call analyses."""
 
-from hashlib import sha256
-
 from django import forms
 from django.contrib import admin
 from django.db.models import Q
@@ -11,7 +9,7 @@ from appointments.models import Appointment, CallAnalysis, EventType
 from appointments.services import delete_event_type, save_analysis, save_event_type
 from organizations.permissions import Area
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
-from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin, TenantForm
+from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
 class EventTypeForm(TenantForm):
@@ -38,13 +36,7 @@ class EventTypeAdmin(TenantAdmin):
     fields = ("name", ("call_category", "duration_minutes", "reminder_hours"), ("provider", "owner_name"))
 
 
-class CallAnalysisForm(OptimisticLockForm):
-    @staticmethod
-    def version_of(row: CallAnalysis) -> str:
-        # An analysis has no time of its last change, so this is a hash of its values.
-        values = [str(getattr(row, field.attname)) for field in row._meta.concrete_fields]
-        return sha256("\0".join(values).encode()).hexdigest()
-
+class CallAnalysisForm(TenantForm):
     def clean_appointment(self) -> Appointment:
         appointment: Appointment = self.cleaned_data["appointment"]
         if not self.page.admin_site.get_model_admin(Appointment).has_write_permission(self.request, appointment):

@@ -3,7 +3,6 @@
 from copy import copy
 from datetime import datetime, timedelta
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 from django import forms
@@ -33,7 +32,7 @@ from staff.toolkit.actions import AnyPage, ConfirmationForm, object_action, row_
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.fields import LongTextField
 from staff.toolkit.lists import column
-from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin, TenantForm
+from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 NAMES = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
 
@@ -44,7 +43,7 @@ class NewLeadMessageForm(TenantForm):
     }
 
 
-class LeadMessageForm(OptimisticLockForm):
+class LeadMessageForm(TenantForm):
     text = LongTextField(
         rows=10,
         max_length=MAX_TEXT,
@@ -54,10 +53,6 @@ class LeadMessageForm(OptimisticLockForm):
 
     class Meta:
         help_texts = {"is_active": "Only for what members book, move or cancel, or if an integration asks for it."}
-
-    @staticmethod
-    def version_of(row: LeadMessage) -> str:
-        return sha256(f"{row.is_active}\0{row.subject}\0{row.text}".encode()).hexdigest()
 
     def clean_subject(self) -> str:
         return checked(self.cleaned_data["subject"])

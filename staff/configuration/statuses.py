@@ -12,7 +12,7 @@ from unfold.widgets import UnfoldAdminColorInputWidget
 
 from organizations.permissions import Area
 from staff.toolkit.lists import column
-from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin
+from staff.toolkit.tenant import TenantAdmin, TenantForm
 from statuses.models import BY_NAME, BoardScope, Status, readable_colors
 from statuses.services import DEFAULT_FLAG, delete_status, save_status
 
@@ -40,7 +40,7 @@ def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
     return column
 
 
-class StatusForm(OptimisticLockForm):
+class StatusForm(TenantForm):
     class Meta:
         widgets = {"text_color": UnfoldAdminColorInputWidget, "bg_color": UnfoldAdminColorInputWidget}
         help_texts = {

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
@@ -13,6 +13,7 @@ from django.urls import URLPattern, path, reverse
 
 from accounts.pages import secret_page
 from organizations.permissions import Area
+from organizations.services import lock_organization
 from staff.connections.health import render_health
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.fields import CheckboxesField
@@ -47,6 +48,10 @@ class EndpointForm(TenantForm):
             ),
             "paused_until": "Paused until then: the host has reached its limit of requests per minute.",
         }
+
+    def lock_row(self) -> Model:
+        lock_organization(self.organization)  # as `change_endpoint` does first
+        return super().lock_row()
 
 
 class ReplayMissedForm(ConfirmationForm):

@@ -19,7 +19,7 @@ from leads.custom_values import TOO_LONG, are_too_long, without_zero_fraction
 from leads.models import CustomField
 from staff.toolkit.export import Cell, Column, Export, yes_or_no
 from staff.toolkit.fields import SelectField, TextField
-from staff.toolkit.tenant import OptimisticLockForm
+from staff.toolkit.tenant import TenantForm
 from staff.toolkit.times import DayField
 
 JsonValue = str | float | bool | None
@@ -74,7 +74,7 @@ def exported(fields: list[CustomField], values: dict[str, JsonValue]) -> Cell:
     return value
 
 
-class CustomValuesForm(OptimisticLockForm):
+class CustomValuesForm(TenantForm):
     """Base form for models with `custom_values`. `RecordAdmin.get_form` adds the form fields."""
 
     service_fields: ClassVar[Sequence[str]]  # the fields that the service takes as arguments

@@ -1,18 +1,22 @@
 """Forms and form fields of the admin."""
 
 from datetime import date
+from hashlib import sha256
 from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
+from django.db.models import Model
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminURLInputWidget
 from uuid_utils.compat import uuid7
 
 from foundation.api.emails import NOT_ASCII, parse_email
 from foundation.api.fields import YEARS
+from foundation.db.timestamps import isoformat_z
+from organizations.versions import VersionedModel
 from staff.toolkit.actions import add_form_errors
 
 
@@ -34,17 +38,45 @@ class NewIdField(forms.UUIDField):
 
 
 class ServiceForm(forms.ModelForm):
-    """A form that can show the error of a service, which runs after the form's own validation."""
+    """A form that can show the error of a service, which runs after the form's own validation.
+
+    It refuses to overwrite a row that someone else has changed since the form was opened.
+    """
 
     fields: dict[str, Any]  # of any kind: `forms.Field` has no `queryset`
     page: ClassVar[Any]  # the ServiceAdmin that shows the form
     request: ClassVar[HttpRequest]
     new_id = NewIdField()
+    version = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if not self.instance._state.adding:
+        if self.instance._state.adding:
+            self.fields.pop("version")
+        else:
             self.fields.pop("new_id")
+            self.initial["version"] = self.version_of(self.instance)
+
+    def version_of(self, row: Model) -> str:
+        """Return the time of the row's last change, or without one a hash of the values that the form can change."""
+        if isinstance(row, VersionedModel):
+            return isoformat_z(row.updated_at)
+        fields = [field for field in row._meta.concrete_fields if field.name in self.base_fields]
+        return sha256(repr([field.value_from_object(row) for field in fields]).encode()).hexdigest()
+
+    def lock_row(self) -> Model:
+        """Return the stored row, which stays locked until this save ends."""
+        # no_key: foreign keys to the row can still be checked while it is locked.
+        return type(self.instance)._base_manager.select_for_update(no_key=True).get(pk=self.instance.pk)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if "version" in self.fields and self.version_of(self.lock_row()) != cleaned.get("version"):
+            raise ValidationError(
+                "Someone else has changed this record since you opened it. Nothing was saved: reload the page and "
+                "enter your changes again."
+            )
+        return cleaned
 
     def clean_new_id(self) -> UUID | None:
         new_id: UUID | None = self.cleaned_data["new_id"]

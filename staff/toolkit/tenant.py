@@ -18,7 +18,6 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern
 
-from foundation.db.timestamps import isoformat_z
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.permissions import (
     PERMISSIONS,
@@ -71,35 +70,6 @@ class TenantForm(ServiceForm):
                 constraint.validate(type(self.instance), self.instance, exclude=exclude)
             except ValidationError:
                 self.add_error(*self.constraint_messages[constraint.name])
-
-
-class OptimisticLockForm(TenantForm):
-    """A form that refuses to overwrite a row that someone else has changed since the form was opened."""
-
-    version = forms.CharField(required=False, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.instance._state.adding:
-            self.initial["version"] = self.version_of(self.instance)
-
-    @staticmethod
-    def version_of(row: Any) -> str:  # any model's
-        return isoformat_z(row.updated_at)
-
-    def clean(self) -> dict[str, Any]:
-        """Compare the version with the stored row's, which stays locked until this save ends."""
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if self.instance._state.adding:
-            return cleaned
-        # no_key: foreign keys to the row can still be checked while it is locked.
-        rows = type(self.instance).objects.of(self.organization).select_for_update(no_key=True)
-        if self.version_of(rows.get(pk=self.instance.pk)) != cleaned.get("version"):
-            raise ValidationError(
-                "Someone else has changed this record since you opened it. Nothing was saved: reload the page and "
-                "enter your changes again."
-            )
-        return cleaned
 
 
 class TypedChoice(AutocompleteSelect):

@@ -366,7 +366,7 @@ def test_members_and_their_managers_set_working_hours(owner: Client, closer: Cli
     host.refresh_from_db()
     own = (host.working_hours, host.days_off, host.buffer_minutes)
     refused = owner.post(url, {**form_data(owner, url), "working_hours_1": "late", "days_off": "2026-01-02 to x"})
-    owner.post(url, {**form_data(owner, url), **form})
+    owner.post(url, {**form, "version": form_data(owner, url)["version"]})
 
     host.refresh_from_db()
     assert [form[f"working_hours_{day}"] for day in (0, 6)] == ["09:00–18:00", ""]
@@ -405,7 +405,7 @@ def test_nobody_else_sends_emails_again_to_a_member_who_has_stopped_them(
     owner: Client, closer: Client, host: Membership
 ):
     url, kinds = admin_url(Membership, "change", host.pk), admin_url(Membership, "email_notifications", host.pk)
-    closer.post(url, {"wants_mail": ""})
+    closer.post(url, {**form_data(closer, url), "wants_mail": ""})
     closer.post(kinds, {"kinds": ["CALL_BOOKED", "CALL_CANCELED"]})
 
     owner.post(url, form_data(owner, url) | {"wants_mail": "on"})

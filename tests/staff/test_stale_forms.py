@@ -1,4 +1,4 @@
-"""Forms that were open while their person signed in or out: what they show, and that they sign nobody in."""
+"""Forms that were open while their person signed in or out, or while someone else changed the row."""
 
 from typing import Any
 
@@ -6,10 +6,15 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from appointments.models import Appointment
-from leads.models import Lead
-from organizations.models import Membership, SecurityEvent
-from tests.staff.pages import admin_url
+from appointments.models import Appointment, EventType
+from leads.models import CustomField, Lead
+from organizations import services
+from organizations.models import MemberRole, Membership, Organization, SecurityEvent
+from tests.factories import make_custom_field, make_event_type, make_member
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url, form_errors, logged_in_client
+from webhooks.models import Endpoint
+from webhooks.services import add_endpoint
 
 LOGIN = "/admin/login/"
 PASSWORD = "secret-of-tests"
@@ -151,3 +156,65 @@ def test_every_page_of_the_admin_is_kept_by_no_cache(owner: Client, appointment:
         path for path, response in responses.items() if "no-store" not in response.get("Cache-Control", "")
     } == set()
     assert "no-store" not in Client().get("/").get("Cache-Control", "")
+
+
+def make_row(organization: Organization, model: type[Any]) -> Any:
+    """Return a row of the model."""
+    match model.__name__:
+        case "Endpoint":
+            return add_endpoint(organization=organization, url="https://hooks.example.com/in", description="")[0]
+        case "CustomField":
+            return make_custom_field(organization, "LEAD", "size", type="SELECT", options=["small"])
+        case "EventType":
+            return make_event_type(organization, "Demo")
+        case "Membership":
+            return make_member(organization, "kim@acme.example", role=MemberRole.CLOSER)
+    return organization
+
+
+@pytest.mark.parametrize(
+    ("model", "first", "second"),
+    [
+        (Membership, {"role": "VIEWER"}, {"buffer_minutes": "15"}),
+        (Endpoint, {"url": "https://new.example.com/in"}, {"description": "CRM"}),
+        (CustomField, {"options": "small\nlarge"}, {"label": "Size of the company"}),
+        (EventType, {"call_category": "COACHING_CALL"}, {"name": "First demo"}),
+        (Organization, {"time_zone": "Europe/Berlin"}, {"default_country": "DE"}),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+)
+def test_a_form_does_not_bring_back_what_someone_else_has_changed_since(
+    owner: Client, organization: Organization, model: type[Any], first: dict[str, str], second: dict[str, str]
+):
+    row = make_row(organization, model)
+    url = admin_url(model, "change", row.pk)
+    stale = form_data(owner, url)
+
+    saved = owner.post(url, {**stale, **first})
+    refused = owner.post(url, {**stale, **second})
+
+    assert saved.status_code == 302
+    assert "Someone else has changed this record" in form_errors(refused)[0]
+    after = form_data(owner, url)
+    assert {name: after[name] for name in first} == first
+    assert {name: after[name] for name in second} == {name: stale[name] for name in second}
+
+
+def test_a_member_who_loses_the_role_while_they_save_does_not_keep_it(
+    organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    member = make_member(organization, "kim@acme.example", role=MemberRole.MANAGER)
+    manager, url = logged_in_client(member), admin_url(Membership, "change", member.pk)
+    lock_owners = services.lock_owners
+
+    def wait_for_an_owner(of: Organization) -> Any:
+        Membership.objects.of(of).filter(pk=member.pk).update(role=MemberRole.VIEWER)
+        return lock_owners(of)
+
+    monkeypatch.setattr(services, "lock_owners", wait_for_an_owner)
+
+    response = manager.post(url, form_data(manager, url, buffer_minutes="15"))
+
+    assert "Someone else has changed this record" in form_errors(response)[0]
+    member.refresh_from_db()
+    assert (member.role, member.buffer_minutes) == ("VIEWER", 0)
