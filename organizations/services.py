@@ -102,12 +102,14 @@ def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> 
     """Issue a key like this one, which expires after the overlap; return it and its text.
 
     Its webhook endpoints become the new key's. Locks the organization, then the key and those that it has replaced.
-    Raises Conflict if the key isn't live, or at `MAX_API_KEYS`.
+    Raises Conflict if the key isn't live, if it was replaced by one that is, or at `MAX_API_KEYS`.
     """
     lock_organization(key.organization)
     key = ApiKey.objects.of(key.organization).select_for_update().get(pk=key.pk)
     if not key.is_live:
         raise Conflict
+    if key.replaced_by and key.replaced_by.is_live:
+        raise Conflict("A rotation has replaced this key. Rotate the newest one")
     # A key that expires before the overlap ends isn't extended.
     key.expires_at = min(filter(None, [key.expires_at, now() + OVERLAPS[overlap]]))
     key.save(update_fields=["expires_at"])

@@ -165,4 +165,6 @@ def pause_endpoints(signal: object, sender: object, key: ApiKey, **_: object) ->
 
 @receiver(key_rotated)
 def hand_over_endpoints(signal: object, sender: object, key: ApiKey, new_key: ApiKey, **_: object) -> None:
-    Endpoint.objects.of(key.organization).filter(api_key=key).update(api_key=new_key)
+    # A key that was replaced is rotated again only if its successor has ended.
+    keys = [key.pk, key.replaced_by_id or key.pk]
+    Endpoint.objects.of(key.organization).filter(api_key__in=keys).update(api_key=new_key)

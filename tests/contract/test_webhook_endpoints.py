@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import isoformat_z, now
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key, rotate_key
@@ -205,6 +206,8 @@ def test_revoking_a_key_pauses_its_endpoints_until_staff_enable_them(api, organi
 def test_rotating_a_key_hands_its_endpoints_to_the_new_key(api, organization, id):
     """W35"""
     newer, text = rotate_key(key=key_of(api, organization), overlap="24h")
+    with pytest.raises(Conflict):  # the newer key would lose its endpoints
+        rotate_key(key=key_of(api, organization), overlap="24h")
     _, newest_text = rotate_key(key=newer, overlap="24h")
     newest = ApiClient(newest_text)
 
