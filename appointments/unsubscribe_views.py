@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods
 
 from appointments.services import unsubscribe_lead
 from notifications.services import read_lead_token
-from notifications.views import invalid_link_page, unsubscribe_page
+from notifications.views import invalid_link_page, moving_page, unsubscribe_page
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import tenant_scope
 from organizations.models import Organization
@@ -32,6 +32,8 @@ def unsubscribe_lead_from_mails(request: HttpRequest, token: str) -> HttpRespons
         organization = Organization.objects.filter(pk=organization_id).first()
         if organization is None:
             return invalid_link_page(request, hint)
+        if organization.move:
+            return moving_page(request)
         if request.method == "POST":
             unsubscribe_lead(organization=organization, lead_id=lead_id)
     return unsubscribe_page(

@@ -6,6 +6,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
+from foundation.api.exceptions import RETRY_AFTER_SECONDS
 from notifications.services import read_token, unsubscribe
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import tenant_scope
@@ -29,6 +30,8 @@ def unsubscribe_from_notifications(request: HttpRequest, token: str) -> HttpResp
         member = members.filter(pk=member_id).first()
         if member is None:
             return invalid_link_page(request, hint)
+        if member.organization.move:
+            return moving_page(request)
         if request.method == "POST":
             unsubscribe(member=member, kind=kind)
     email, emails = member.user.email, f"e-mails “{kind.label}” from {member.organization}"
@@ -48,6 +51,14 @@ def unsubscribe_page(request: HttpRequest, *, question: str, result: str) -> Htt
         "has_button": not is_done,
     }
     return render(request, "notifications/unsubscribe.html", context)
+
+
+def moving_page(request: HttpRequest) -> HttpResponse:
+    """Return a page instead of a change that the organization's new place would not have."""
+    context = {"title": "Try again later", "text": "Nothing was changed: the data is being moved at this moment."}
+    response = render(request, "notifications/unsubscribe.html", context, status=503)
+    response["Retry-After"] = RETRY_AFTER_SECONDS
+    return response
 
 
 def invalid_link_page(request: HttpRequest, hint: str) -> HttpResponse:

@@ -234,6 +234,11 @@ def test_a_lead_unsubscribes_with_one_click_for_good_and_staff_see_it(
     assert snapshot_of(organization) == before
 
     stranger = Client(enforce_csrf_checks=True)
+    Organization.objects.update(is_active=False, move="OUT")  # its new place would not learn of it
+    moving = stranger.post(link, one_click, content_type="application/x-www-form-urlencoded")
+    assert (moving.status_code, moving["Retry-After"], "Try again" in moving.content.decode()) == (503, "5", True)
+    Organization.objects.update(is_active=True, move="")
+    assert snapshot_of(organization) == before
     posts = [stranger.post(link, one_click, content_type="application/x-www-form-urlencoded") for _ in range(2)]
     assert [post.status_code for post in posts] == [200, 200]
     assert email.extra_headers["List-Unsubscribe-Post"] == one_click

@@ -43,6 +43,16 @@ def link(api: ApiClient, organization: Organization, host: Membership, mailoutbo
     return link_in(mailoutbox.pop())
 
 
+def test_nothing_is_confirmed_that_a_move_to_another_server_would_lose(link: str, organization: Organization):
+    Organization.objects.update(is_active=False, move="OUT")
+
+    response = post_one_click(link)
+
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert "Try again later" in response.content.decode()
+    assert not MailPreference.objects.of(organization).exists()
+
+
 def test_every_email_has_the_headers_and_the_link_in_its_body(
     api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any], settings: Any
 ):
