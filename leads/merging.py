@@ -23,7 +23,7 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
 from leads.duplicates import keep_dismissals
-from leads.models import Lead, LeadMerge, PossibleDuplicate
+from leads.models import Lead, LeadMerge, NextStep, PossibleDuplicate
 from leads.privacy.models import Erasure, UndoneMerge
 from leads.serializers import LeadDetailSerializer, LeadSummarySerializer
 from leads.services import build_status_change
@@ -80,8 +80,8 @@ def merge_leads(
     """Merge the lead `merge` into the lead `keep`, which takes `values` (see `CHOICES`) from it; return the kept lead.
 
     The first source is that of the older lead. Records `lead.merged`, and `appointment.updated` for each appointment
-    that moves. Raises Conflict if a lead is gone, being erased, or newer than in `versions` (the `updated_at` that the
-    user saw); ValidationFailed for one lead twice. Locks the moving rows, then both leads.
+    that moves. Raises Conflict if a lead is gone, erased or being erased, or newer than in `versions` (the `updated_at`
+    that the user saw); ValidationFailed for one lead twice. Locks the moving rows, then both leads.
     """
     lead, other = lock_for_merge(organization, keep, merge, versions or {})
     before, began_at = LeadDetailSerializer.get_text(organization, lead.pk), now()
@@ -126,6 +126,11 @@ def lock_for_merge(
     lead, other = lock_leads(organization, keep, merge)
     if Erasure.objects.of(organization).filter(lead_id__in=[keep, merge], finished_at=None).exists():
         raise Conflict("One of the leads is being erased. Nothing was merged.")
+    if lead.is_erased or other.is_erased:
+        raise Conflict("An erased lead can't be merged: who comes back is a new lead. Nothing was merged.")
+    steps = NextStep.objects.of(organization).filter(lead__in=[keep, merge], done_at=None)
+    if steps.count() > NextStep.MAX_OPEN:
+        raise Conflict(f"A lead can have at most {NextStep.MAX_OPEN} open next steps. Mark some as done first.")
     if any(versions.get(row.pk, row.updated_at) != row.updated_at for row in (lead, other)):
         raise Conflict(CHANGED_MEANWHILE)
     return lead, other

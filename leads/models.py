@@ -38,6 +38,9 @@ class TouchPointType(models.TextChoices):
     OTHER = "OTHER", "Other"
 
 
+ERASED_EMAIL = "@erased.invalid"  # the end of an erased lead's address
+
+
 class NamedQuerySet(TenantQuerySet):
     def with_name(self, name: str) -> Self:
         """Filter by name. Rows of version 0.2 can share one; the row to use comes first."""
@@ -208,7 +211,7 @@ class Lead(VersionedModel):
 
     @property
     def is_erased(self) -> bool:
-        return self.email == f"erased-{self.pk}@erased.invalid"
+        return self.email == f"erased-{self.pk}{ERASED_EMAIL}"
 
     def __str__(self) -> str:
         return f"{self.first_name} {self.last_name}".strip() or self.email
@@ -235,6 +238,8 @@ class LeadChange(Change):
 
 class NextStep(TenantModel, ActorFields):
     """What a member has to do about a lead. The lead's own columns repeat the earliest step that is not done."""
+
+    MAX_OPEN: ClassVar = 50  # of a lead: its page, and Home, read all of them
 
     lead = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="next_steps", db_index=False)
     # Without one, the step is up to everyone who follows the lead.

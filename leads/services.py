@@ -371,7 +371,7 @@ def edit_lead(
     return stored
 
 
-@transaction.atomic
+@atomic_with_retry
 def add_note(
     *,
     organization: Organization,
@@ -383,7 +383,12 @@ def add_note(
     call_result: str | None = None,
     mentions: Collection[Membership] = (),
 ) -> None:
-    """Store a note about a lead, notify the members and record its event, unless a note with this id exists."""
+    """Store a note about a lead, notify the members and record its event, unless a note with this id exists.
+
+    Raises Conflict if the lead was erased, ValidationFailed if there is no such lead. Locks the lead.
+    """
+    lead = get_lead_for_update(organization=organization, lead_id=lead.pk)
+    check_not_erased(lead)
     columns = {"lead": lead, "note": text, "external_reference": external_reference, **actor_columns(actor)}
     columns["call_result"] = call_result
     note = LeadNote(id=id, organization=organization, **columns)

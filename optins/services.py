@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError
 from uuid_utils.compat import uuid7
 
+from foundation.api.exceptions import ValidationFailed
 from foundation.db.compiled import CombinedQuery, CompiledQuery, Param
 from foundation.db.names import fold_name
 from foundation.db.retry import atomic_with_retry
@@ -52,7 +53,8 @@ def submit(
 ) -> tuple[UUID, UUID, bool]:
     """Record a form submission for the lead with this e-mail, created if there is none. Locks the lead.
 
-    Returns the ids of opt-in and lead, and whether the lead is new. `form` can have `provider_form_id` and
+    Returns the ids of opt-in and lead, and whether the lead is new. Raises ValidationFailed for the e-mail of an erased
+    lead. `form` can have `provider_form_id` and
     `provider_form_name`; a sync adds `id` and `synced_at`. Repeating an `external_reference` of the same source returns
     its opt-in and changes nothing (docs/interface.md, O7 to O11).
     """
@@ -80,6 +82,8 @@ def submit(
         setter=find_setter(organization, traffic.get("utm_content") or ""),
         last_source=lead_source,
     )
+    if lead.is_erased:
+        raise ValidationFailed({"email": ["is that of an erased lead"]})
     columns = {"source": source, "external_reference": external_reference, **form, **traffic}
     opt_in = OptIn(organization=organization, lead=lead, **columns)
     answers = [QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in questions_answers]

@@ -55,8 +55,14 @@ CANCELLATION = Effects(CANCELED, Kind.CALL_CANCELED, StatusRole.CANCELED)
 def cancel_appointment(
     *, organization: Organization, actor: Actor, appointment: Appointment, notes: str = ""
 ) -> Appointment:
-    """Cancel any appointment for staff, a scheduler's too. Repeating it is safe. Locks it, then its lead."""
-    return cancel_with_note(get_for_update(organization, appointment.pk), actor, notes, {})
+    """Cancel any appointment for staff, a scheduler's too. Repeating it is safe. Locks it, then its lead.
+
+    Raises Conflict for notes if the lead was erased.
+    """
+    stored = get_for_update(organization, appointment.pk)
+    if notes:
+        check_not_erased(stored.lead)
+    return cancel_with_note(stored, actor, notes, {})
 
 
 @atomic_with_retry
@@ -107,8 +113,12 @@ def reschedule(
 def create_note(
     *, organization: Organization, actor: Actor, appointment: Appointment, text: str, mentions: list[Membership]
 ) -> None:
-    """Store a note, unless the appointment has the same one. Locks the appointment."""
+    """Store a note, unless the appointment has the same one. Raises Conflict if the lead was erased.
+
+    Locks the appointment.
+    """
     stored = get_for_update(organization, appointment.pk)
+    check_not_erased(stored.lead)
     save_appointment(stored, stored.outcome, actor, note=add_note(stored, text, actor, mentions))
 
 

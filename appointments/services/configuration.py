@@ -9,6 +9,7 @@ from appointments.services.changes import get_for_update
 from appointments.topics import EVENT_TYPE_UPDATED, UPDATED
 from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import now
+from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Organization
 from organizations.services import check_limit
@@ -48,8 +49,12 @@ def delete_event_type(*, organization: Organization, actor: Actor, event_type: E
 
 @transaction.atomic
 def save_analysis(*, organization: Organization, actor: Actor, analysis: CallAnalysis) -> CallAnalysis:
-    """Store a call analysis, and record the event of its appointment, which is locked."""
+    """Store a call analysis, and record the event of its appointment, which is locked.
+
+    Raises Conflict if the lead was erased.
+    """
     appointment = get_for_update(organization, analysis.appointment_id)
+    check_not_erased(appointment.lead)
     before = AppointmentDetailSerializer.get_text(organization, appointment.pk)
     analysis.organization = organization
     analysis.save()

@@ -15,8 +15,6 @@ from leads.services import check_not_erased, follow_next_steps, get_lead_for_upd
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 
-MAX_OPEN = 50  # next steps of a lead: its page, and Home, read all of them
-
 
 @atomic_with_retry
 def set_next_step(
@@ -32,13 +30,13 @@ def set_next_step(
 ) -> NextStep:
     """Add a next step to a lead, unless it has one with this id; return it. It replaces a touch point of staff.
 
-    Raises ValidationFailed if there is no such lead, Conflict if it was erased, or has `MAX_OPEN` others.
+    Raises ValidationFailed if there is no such lead, Conflict if it was erased, or has `NextStep.MAX_OPEN` others.
     """
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
     check_not_erased(lead)
     id = id or uuid7()
-    if lead.next_steps.filter(done_at=None).exclude(pk=id).count() >= MAX_OPEN:
-        raise Conflict(f"A lead can have at most {MAX_OPEN} open next steps. Mark one as done first.")
+    if lead.next_steps.filter(done_at=None).exclude(pk=id).count() >= NextStep.MAX_OPEN:
+        raise Conflict(f"A lead can have at most {NextStep.MAX_OPEN} open next steps. Mark one as done first.")
     columns = {"at": at, "type": type, "note": note or None, "owner": owner, **actor_columns(actor)}
     step = NextStep(id=id, organization=organization, lead=lead, **columns)
     if insert_all(step, on_conflict_do_nothing=True):

@@ -13,11 +13,12 @@ from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
-from django.db.models import IntegerField, JSONField, Model, QuerySet, TextField
+from django.db.models import Exists, IntegerField, JSONField, Model, OuterRef, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
 from foundation.db.timestamps import now
 from leads.models import CustomField, Lead
+from leads.privacy.models import UndoneMerge
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from notifications.models import Notification
 from organizations.models import Membership
@@ -40,12 +41,17 @@ def export_lead(lead: Lead, file: IO[bytes]) -> None:
     for model, found in rows.items():
         name = str(model._meta.verbose_name_plural).replace(" ", "_")
         write_list(file, name, describe_rows(model._base_manager.all(), "pk", found))
-    events = Event.objects.of(organization)
+    # They name both leads.
+    merged = UndoneMerge.objects.of(organization).filter(
+        lead_id=lead.pk, began_at__lte=OuterRef("created_at"), ended_at__gte=OuterRef("created_at")
+    )
+    events = Event.objects.of(organization).exclude(Exists(merged))
+    notifications = Notification.objects.of(organization).exclude(Exists(merged))
     event_ids = [row[1] for row in order_of(events, "subject_id", ids)]
     sent = chain.from_iterable(read_batches(events, "pk", event_ids))
     write_list(file, "events", ({"id": event.pk, **json.loads(event.body)} for event in sent))
     write_list(file, "deliveries", describe_rows(Delivery.objects.of(organization), "event", event_ids))
-    write_list(file, "notifications", describe_rows(Notification.objects.of(organization), "subject_id", ids))
+    write_list(file, "notifications", describe_rows(notifications, "subject_id", ids))
     file.write(b"\n}")
 
 

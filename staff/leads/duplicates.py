@@ -23,7 +23,7 @@ from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import isoformat_z
 from leads.duplicates import describe_reasons, dismiss, find_similar
 from leads.merging import CHOICES, MAX_UNDOABLE, UNDO_DAYS, merge_leads, reason_against_undoing, undo_merge, when
-from leads.models import Lead, PossibleDuplicate
+from leads.models import ERASED_EMAIL, Lead, PossibleDuplicate
 from leads.topics import MERGED
 from organizations.permissions import Area
 from staff.leads.comparison import compare, counts, custom_fields, warnings_about
@@ -84,6 +84,7 @@ def duplicates_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> 
         return undo(page, request, lead)
     text = request.GET.get("find", "").strip()
     rows = page.get_queryset(request).filter(organization=lead.organization).exclude(pk=lead.pk)
+    rows = rows.exclude(email__endswith=ERASED_EMAIL)
     matches = find_similar(lead)
     similar = rows.in_bulk([match.lead_id for match in matches])
     others = page.get_search_results(request, rows, text)[0][:20] if text else []
@@ -119,7 +120,7 @@ def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:
 
 
 def duplicates_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card | None:
-    if not page.has_write_permission(request, lead):
+    if lead.is_erased or not page.has_write_permission(request, lead):
         return None
     url, count = reverse("admin:leads_lead_duplicates", args=[lead.pk]), len(find_similar(lead))
     text = f"{count} possible duplicate{'' if count == 1 else 's'}" if count else "Merge with another lead"

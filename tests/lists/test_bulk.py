@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment
-from appointments.services import next_steps, set_next_step
+from appointments.services import set_next_step
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
 from leads.services import edit_lead
@@ -105,7 +105,7 @@ def test_a_follow_up_of_selected_appointments_asks_when(
     question = send(owner, "set_outcome_selected", rows).context["question"]
     when = {"next_step_at_0": "2030-01-05", "next_step_at_1": "9:30"}
     with monkeypatch.context() as patched:
-        patched.setattr(next_steps, "MAX_OPEN", 0)
+        patched.setattr(NextStep, "MAX_OPEN", 0)
         refused = send(owner, "set_outcome_selected", rows, follow_up.pk, **when)
     assert "Mark one as done first." in shown_messages(refused)[0]
     assert state_of(organization) == before  # neither the step nor the outcome

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from html import unescape
+from io import BytesIO
 from typing import IO, Any
 from uuid import UUID
 
@@ -15,9 +16,11 @@ from django.db import connection
 from django.db.models import Model
 from django.test import Client
 from psycopg import sql
+from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, CallAnalysis, DeletedNote, Note
-from foundation.api.exceptions import ResourceNotFound
+from appointments.services.changes import cancel_appointment, create_note
+from foundation.api.exceptions import Conflict, ResourceNotFound
 from foundation.db.encryption import EncryptedField
 from foundation.db.timestamps import now
 from foundation.outbox import State, run_group
@@ -29,6 +32,7 @@ from leads.models import CustomField, DeletedLeadNote, Lead, LeadMerge, LeadNote
 from leads.privacy.erasing import request_erasure
 from leads.privacy.export import export_lead
 from leads.privacy.rules import load_rules, relations_to
+from leads.services import add_note
 from notifications.models import Notification
 from notifications.queues import EMAILS
 from optins.models import OptIn
@@ -245,6 +249,9 @@ def test_events_of_a_chain_of_merges_that_were_undone_keep_nothing_either(
     merge(organization, ids["c"], ids["a"], *values)
     undo(organization, ids["a"])
     undo(organization, ids["b"])
+    for name, id in ids.items():
+        export_lead(Lead.objects.of(organization).get(pk=id), file := BytesIO())
+        assert {other for other in "abc" if f"{other}{WORD}".encode() in file.getvalue()} == {name}
 
     request_erasure(organization=organization, actor=SYSTEM, lead_id=ids[erased])
 
@@ -313,6 +320,37 @@ def test_the_lead_stays_without_its_data_and_its_email_is_free(lead: Lead, api: 
     assert (shown["first_name"], shown["last_name"], shown["phone_e164"]) == ("", "", None)
     assert shown["updated_at"] > lead.updated_at.isoformat()
     assert api.submit(email=EMAIL).json()["data"]["is_new_lead"]
+
+
+def test_nothing_about_the_person_can_be_added_again(
+    lead: Lead, owner: Client, api: ApiClient, organization: Organization
+) -> None:
+    appointment = Appointment.objects.of(organization).filter(lead=lead).first()
+    assert appointment
+    add_analysis = admin_url(CallAnalysis, "add")
+    analysis = form_data(owner, add_analysis) | {"appointment": str(appointment.pk), "summary": WORD}
+    erase(lead)
+    again = UUID(api.submit(email=EMAIL).json()["data"]["lead_id"])
+    erased = Lead.objects.of(organization).get(pk=lead.pk)
+
+    analyzed = owner.post(add_analysis, analysis)
+    submitted = api.submit(email=erased.email, first_name=WORD)
+    # What was allowed when their page looked, before the lead was erased.
+    by: dict[str, Any] = {"organization": organization, "actor": SYSTEM}
+    with pytest.raises(Conflict, match="The lead was erased"):
+        add_note(**by, text=WORD, lead=lead, id=uuid7())
+    with pytest.raises(Conflict, match="The lead was erased"):
+        create_note(**by, text=WORD, appointment=appointment, mentions=[])
+    with pytest.raises(Conflict, match="The lead was erased"):
+        cancel_appointment(**by, appointment=appointment, notes=WORD)
+    with pytest.raises(Conflict, match="An erased lead can't be merged"):
+        merge(organization, again, lead.pk)
+
+    assert (analyzed.status_code, submitted.status_code) == (200, 400)
+    assert submitted.json()["errors"] == {"email": ["email is that of an erased lead"]}
+    written = {"appointments_note", "appointments_callanalysis", "leads_leadnote", "optins_questionanswer"}
+    assert not written & tables_with(WORD).keys()
+    assert str(lead.pk) not in owner.get(f"{admin_url(Lead, 'duplicates', again)}?find=erased").content.decode()
 
 
 def test_its_events_become_lead_erased_and_nothing_of_them_is_sent_any_more(

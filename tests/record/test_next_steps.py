@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from appointments.services import next_steps, set_next_step
+from appointments.services import set_next_step
+from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
 from organizations.models import MemberRole, Membership, Organization
@@ -139,9 +140,9 @@ def test_assigning_a_lead_asks_what_becomes_of_its_steps(
 
 
 def test_a_lead_has_so_many_open_steps_that_pages_can_show_them(
-    fatima: Lead, grace: Membership, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, fatima: Lead, grace: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(next_steps, "MAX_OPEN", 2, raising=False)
+    monkeypatch.setattr(NextStep, "MAX_OPEN", 2)
     add_step(fatima, grace), add_step(fatima, grace, 1)
     client, url = logged_in_client(grace), action_url(fatima, "set_next_step")
     data = form_data(client, url) | {"at": "2027-01-05T10:00"}
@@ -153,6 +154,10 @@ def test_a_lead_has_so_many_open_steps_that_pages_can_show_them(
     assert form_errors(refused) == ["A lead can have at most 2 open next steps. Mark one as done first."]
     assert accepted == [302, 302]
     assert fatima.next_steps.filter(done_at=None).count() == 2
+    other = Lead.objects.of(fatima.organization).get(pk=make_lead(api, "fatima@work.example"))
+    add_step(other, grace)
+    with pytest.raises(Conflict, match="A lead can have at most 2 open next steps"):
+        merge(fatima.organization, fatima.pk, other.pk)
 
 
 def test_merged_leads_have_the_steps_of_both_until_it_is_undone(
