@@ -6,12 +6,15 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordChangeView, PasswordResetConfirmView
 from django.db import DataError, transaction
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.urls import reverse, reverse_lazy
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
@@ -74,7 +77,6 @@ class OwnPasswordChangeForm(AdminOwnPasswordChangeForm):
 
 class OwnPasswordChangeView(PasswordChangeView):
     form_class = OwnPasswordChangeForm
-    success_url = reverse_lazy("admin:password_change_done")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return {**super().get_context_data(**kwargs), **admin.site.each_context(self.request)}
@@ -83,10 +85,28 @@ class OwnPasswordChangeView(PasswordChangeView):
         return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
-        response: HttpResponse = super().form_valid(form)
-        record_security_event(SecurityEventKind.PASSWORD_CHANGED, user=form.user)
-        remember_browser(self.request, form.user, response)
+        """Change the password; its new hash keeps this session alive, and this browser known."""
+        response = redirect("admin:password_change_done")
+        if change_password(user=form.user, password=form.cleaned_data["new_password1"]):
+            update_session_auth_hash(self.request, form.user)
+            remember_browser(self.request, form.user, response)
         return response
+
+
+@transaction.atomic
+def change_password(*, user: User, password: str) -> bool:
+    """Set the password, which ends the sessions. Locks the account.
+
+    False if the account was deactivated, or its sessions ended, since `user` was read: nobody may do this any more.
+    """
+    new = make_password(password)  # before the lock, because it takes long
+    stored = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    if not stored.is_active or stored.get_session_auth_hash() != user.get_session_auth_hash():
+        return False
+    user.password = new
+    user.save(update_fields=["password"])
+    record_security_event(SecurityEventKind.PASSWORD_CHANGED, user=user)
+    return True
 
 
 @transaction.atomic

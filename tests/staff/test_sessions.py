@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib.auth.hashers import make_password
 from django.test import Client
 from django.urls import reverse
 
 from accounts import sessions
 from accounts.sessions import describe_browser
 from foundation.db.timestamps import now
-from organizations.models import Membership, Organization, SecurityEvent, SecurityNotice, Session
+from organizations.models import Membership, Organization, SecurityEvent, SecurityNotice, Session, User
 from pipeline_backend.celery import app
 from tests.factories import make_member, owner_of
 
@@ -125,6 +126,26 @@ def test_a_changed_password_ends_the_other_sessions_and_is_mailed_to_the_person(
     assert [is_signed_in(client) for client in (phone, laptop)] == [False, True]
     assert [session["browser"] for session in listed(laptop)] == ["Firefox on Windows"]
     assert SecurityNotice.objects.get().event.kind == "password_changed"
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {"password": "another"}])
+def test_whoever_is_shut_out_while_they_change_their_password_stays_out(
+    host: Membership, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+):
+    client, rows = sign_in("hana@acme.example"), User.objects.filter(pk=host.user_id)
+
+    def hash_slowly(password: str) -> str:
+        rows.update(**change)
+        return make_password(password)
+
+    monkeypatch.setattr("accounts.new_password.make_password", hash_slowly)
+    before = rows.values_list("password", "is_active").get()
+    passwords = dict.fromkeys(["new_password1", "new_password2"], "a new horse 77")
+
+    client.post(reverse("admin:password_change"), {"old_password": "secret-of-tests", **passwords})
+
+    assert rows.values_list("password", "is_active").get() == (change.get("password", before[0]), "password" in change)
+    assert not is_signed_in(client)
 
 
 def test_the_last_use_is_written_at_most_once_in_five_minutes(host: Membership):
