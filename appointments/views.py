@@ -37,7 +37,9 @@ class AppointmentViewSet(ImportViewSet):
     """Appointments."""
 
     def has_known_reference(self, data: Mapping[str, object]) -> bool:
-        return self.action == "create" and is_booked(self.organization, data.get("external_reference"))
+        if self.action == "create":
+            return is_booked(self.organization, data.get("external_reference"))
+        return super().has_known_reference(data)
 
     @extend_schema(
         summary="Create an appointment",

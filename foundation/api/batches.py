@@ -4,13 +4,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from django.db import OperationalError, connection
 from rest_framework import serializers
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
 from foundation.api import sql_serializers as sql
-from foundation.api.exceptions import DomainError, RequestInProgress, is_unavailable
+from foundation.api.exceptions import DomainError, is_unavailable
 from foundation.api.fields import BoundedListField
 from foundation.api.openapi import FIELD_ERRORS, MESSAGE
 from foundation.api.rate_limits import throttled
@@ -19,8 +18,6 @@ from foundation.api.viewsets import ExternalViewSet
 
 MAX_ROWS = 200
 ROWS_PER_REQUEST = 10  # that count as one request against the rate limit
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
-IN_PROGRESS = "Another import of the organization with an Idempotency-Key is in progress; send the request again"
 
 Row = Mapping[str, object]
 
@@ -70,12 +67,18 @@ class ImportSerializer(sql.SQLSerializer):
 
 
 class ImportViewSet(ExternalViewSet):
+    """Its import is the action `create_many`."""
+
     RANKS: ClassVar[dict[int, str]] = {201: "created", 200: "existing"}
+
+    def has_known_reference(self, data: Mapping[str, object]) -> bool:
+        # Each row repeats by its own e-mail or reference. The transaction of a stored response would have all of them,
+        # and as long as it lasts, no organization sees newer events.
+        return self.action == "create_many"
 
     def import_rows(self, rows: Sequence[Row], do: Callable[[Row], Response]) -> Response:
         """Call `do`, which runs a transaction, for each row. The rate limit is checked before the first one."""
         self.count_rows(len(rows))
-        self.wait_for_turn()
         response, results = None, []
         for index, row in enumerate(rows):
             # After a 503 no other row is tried: each could take as long.
@@ -99,30 +102,12 @@ class ImportViewSet(ExternalViewSet):
             if left:
                 self.usage = self.auth.count_request(self.request._request)
 
-    def wait_for_turn(self) -> None:
-        """With an `Idempotency-Key`, wait for other imports with one. Raises RequestInProgress if that takes too long.
-
-        Their transactions keep the locks of all rows, so two of them with other orders of rows would deadlock.
-        """
-        if not self.has_key:
-            return
-        try:
-            with connection.cursor() as cursor:
-                cursor.execute(LOCK, [f"{self.organization.pk} import"])
-        except OperationalError as error:
-            raise RequestInProgress(IN_PROGRESS) from error
-
-    @property
-    def has_key(self) -> bool:
-        return "Idempotency-Key" in self.request.headers
-
     def respond_to_row(self, row: Row, do: Callable[[Row], Response]) -> Response:
         try:
             return do(row)
         except (DomainError, APIException) as error:
             return self.handle_exception(error)
         except Exception as error:
-            # With a key, an error undoes the whole import, and the key stays free.
-            if self.has_key or not is_unavailable(error):
+            if not is_unavailable(error):
                 raise
             return self.handle_exception(error)

@@ -1,18 +1,16 @@
 """Imports of many leads or appointments in one request (docs/interface.md, L46 to L48, A64 to A66)."""
 
-from threading import Thread
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import OperationalError, connection
 
 from appointments.models import Appointment
-from foundation.api import batches
 from leads import views
 from leads.models import Lead
 from organizations.models import Membership, Organization, StoredResponse
 from tests.client import ApiClient, booking_payload
-from tests.contract.assertions import assert_error, assert_error_format, assert_invalid_fields
+from tests.contract.assertions import assert_error, assert_invalid_fields
 from tests.contract.concurrency import run_concurrently, status_codes
 from tests.factories import events_of, make_api, notifications_of, snapshot_of
 
@@ -151,31 +149,30 @@ def test_ten_rows_count_as_one_request(api, organization):
     assert snapshot_of(organization) == before
 
 
-def test_with_a_key_the_result_of_all_rows_is_stored(api, organization):
-    """L48: rows that failed leave nothing, the others are stored with the response."""
-    first = import_leads(api, "a@example.com", "nobody", "b@example.com", idempotency_key="key-1")
-    before = snapshot_of(organization)
+def test_with_a_key_each_row_is_still_a_transaction(api, organization, monkeypatch):
+    """L48: a repeat does what is missing, also after rows that were 503."""
+    emails, upsert = ("a@example.com", "b@example.com"), views.upsert_by_email
+    transactions = []
 
-    again = import_leads(api, "a@example.com", "nobody", "b@example.com", idempotency_key="key-1")
+    def look(**values: Any) -> Any:
+        transactions.append(connection.in_atomic_block and len(connection.savepoint_ids))
+        return upsert(**values)
 
-    assert [row["status"] for row in first.json()["data"]["rows"]] == [201, 400, 201]
-    assert (again.content, again.headers["Idempotent-Replayed"]) == (first.content, "true")
-    assert snapshot_of(organization) == before
+    monkeypatch.setattr(views, "upsert_by_email", look)
+    alone = import_leads(api, "a@example.com")
+    first = import_leads(api, *emails, idempotency_key="key-1")
+    again = import_leads(api, *emails, idempotency_key="key-1")
 
-
-def test_a_429_is_not_stored(api, organization):
-    """L48"""
-    organization.rate_limit_per_minute = 2
-    organization.save()
-    emails = [f"lead{number}@example.com" for number in range(30)]
-
-    assert import_leads(api, *emails, idempotency_key="key-1").status_code == 429
-
+    assert alone.json()["data"]["created"] == 1
+    counts = [(each.json()["data"]["created"], each.json()["data"]["existing"]) for each in (first, again)]
+    assert counts == [(1, 1), (0, 2)]
+    assert len({*transactions}) == 1  # none is inside of another one
+    assert "Idempotent-Replayed" not in again.headers
     assert not StoredResponse.objects.of(organization).exists()
 
 
 def test_after_an_interruption_no_other_row_is_tried(api, organization, monkeypatch):
-    """L47: the rows before it stay; with a key, nothing does."""
+    """L47: the rows before it stay."""
     upsert = views.upsert_by_email
 
     def interrupt(**values: Any) -> Any:
@@ -185,10 +182,6 @@ def test_after_an_interruption_no_other_row_is_tried(api, organization, monkeypa
 
     monkeypatch.setattr(views, "upsert_by_email", interrupt)
     emails = ("a@example.com", "b@example.com", "c@example.com")
-    with_key = import_leads(api, *emails, idempotency_key="key-1")
-    assert_error_format(with_key, 503)
-    assert emails_of(organization) == []
-
     data = import_leads(api, *emails).json()["data"]
 
     unavailable = "The service is briefly unavailable; send the request again"
@@ -201,9 +194,8 @@ def test_after_an_interruption_no_other_row_is_tried(api, organization, monkeypa
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("has_key", [False, True])
-def test_simultaneous_imports_in_opposite_order_both_succeed(api, organization, has_key):
-    """L47, L48: of leads that are known and new ones, with the same references."""
+def test_simultaneous_imports_in_opposite_order_both_succeed(api, organization):
+    """L47: of leads that are known and new ones, with the same references."""
     known = [f"known{number}@example.com" for number in range(10)]
     import_leads(api, *known)
     emails = [*known, *(f"new{number}@example.com" for number in range(10))]
@@ -213,8 +205,7 @@ def test_simultaneous_imports_in_opposite_order_both_succeed(api, organization, 
     ]
 
     def send(api: ApiClient, number: int) -> Any:
-        headers = {"idempotency_key": f"key-{number}"} if has_key else {}
-        return api.post(LEADS, {"rows": rows[:: -1 if number % 2 else 1]}, **headers)
+        return api.post(LEADS, {"rows": rows[:: -1 if number % 2 else 1]})
 
     responses = run_concurrently(api.key, *[lambda api, n=n: send(api, n) for n in range(4)])
 
@@ -222,27 +213,3 @@ def test_simultaneous_imports_in_opposite_order_both_succeed(api, organization, 
     assert [response.json()["data"]["failed"] for response in responses] == [0, 0, 0, 0]
     assert sum(response.json()["data"]["created"] for response in responses) == 10
     assert emails_of(organization) == sorted(emails)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_import_with_a_key_that_waits_too_long_for_another_is_409(api, organization, monkeypatch):
-    """L48: it can be sent again, with the same key."""
-    responses = []
-
-    def send() -> None:
-        responses.append(import_leads(ApiClient(api.key), "a@example.com", idempotency_key="key-1"))
-        connections.close_all()
-
-    api.get("/api/external/me")  # stores when the key was used, which the other request would wait for
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(batches.LOCK, [f"{organization.pk} import"])
-        impatient = batches.LOCK.replace("SELECT", "SELECT set_config('lock_timeout', '50ms', true),")
-        monkeypatch.setattr(batches, "LOCK", impatient)
-        thread = Thread(target=send)
-        thread.start()
-        thread.join(timeout=30)
-
-    assert_error(responses[0], 409, batches.IN_PROGRESS)
-    assert responses[0].headers["Retry-After"] == "1"
-    assert not Lead.objects.of(organization).exists()
-    assert import_leads(api, "a@example.com", idempotency_key="key-1").status_code == 200
