@@ -12,7 +12,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.core.exceptions import BadRequest, ValidationError
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -162,6 +162,14 @@ class ServiceAdmin(ModelAdmin):
 
     def save_related(self, request: HttpRequest, form: object, formsets: object, change: bool) -> None:
         """Do nothing: inlines are read-only, and the service has written all that belongs to the row."""
+
+    def log_change(self, request: HttpRequest, obj: AnyRow, message: Any) -> None:
+        """Log the change with the name that the row has now, and lock it: the lead may be erased meanwhile."""
+        with transaction.atomic():
+            # no_key: foreign keys to the row can still be checked.
+            stored = type(obj)._base_manager.select_for_update(no_key=True).filter(pk=obj.pk).first()
+            if stored is not None:
+                super().log_change(request, stored, message)
 
     def construct_change_message(
         self, request: HttpRequest, form: forms.ModelForm, formsets: object, add: bool = False

@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core import signing
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -91,7 +92,10 @@ def selected_action(
 def change_rows(
     page: AnyPage, request: HttpRequest, rows: QuerySet[Any], change: Callable[[Any], Any], undo: Undo | None
 ) -> dict[str, list[Any]]:
-    """Change the rows that the user may change; return their ids, with the values before and after."""
+    """Change the rows that the user may change; return their ids, with the values before and after.
+
+    Each row is a transaction. One that someone else changes meanwhile is left as it is then.
+    """
     selected = rows.count()
     if selected > MAX_SELECTED:
         messages.error(request, f"Select at most {MAX_SELECTED} at a time.")
@@ -100,16 +104,35 @@ def change_rows(
     if selected > len(writable):
         messages.warning(request, f"Skipped {selected - len(writable)}: you may not change them.")
     changed: dict[str, list[Any]] = {}
+    left = 0
     for row in writable:
         before = undo.values(row) if undo else []
         try:
-            stored = change(row)
+            with transaction.atomic():
+                stored = lock_row(page.writable_rows(request, type(row)._base_manager.all()), row)
+                if version_of(stored) != version_of(row):
+                    left += 1
+                    continue
+                stored = change(row)
+                page.log_change(request, row, "Changed from the list.")
         except DomainError as error:
             messages.error(request, f"{row}: {error}")
         else:
-            page.log_change(request, row, "Changed from the list.")
             changed[str(row.pk)] = [before, undo.values(stored or row) if undo else []]
+    if left:
+        messages.warning(request, f"Left out {left}: someone else has just changed them.")
     return changed
+
+
+def lock_row(rows: QuerySet[Any], row: AnyRow) -> AnyRow | None:
+    """Return the row as it is now, locked; None if it is not among `rows` any more."""
+    stored: AnyRow | None = rows.filter(pk=row.pk).select_for_update(of=["self"], no_key=True).first()
+    return stored
+
+
+def version_of(row: AnyRow | None) -> Any:  # a time, as a rule
+    """Return what differs once the row has changed; for rows that never change, their id."""
+    return row and getattr(row, "updated_at", row.pk)
 
 
 def undo_button(request: HttpRequest, name: str, changed: dict[str, list[Any]]) -> str:
@@ -132,14 +155,16 @@ def undo_selected(page: AnyPage, request: HttpRequest) -> HttpResponse:
     restored, actor = 0, actor_of(request)
     for row in page.get_queryset(request).filter(pk__in=token["rows"]):
         before, after = token["rows"][str(row.pk)]
-        if undo.values(row) != after:
-            continue
         try:
-            undo.restore(actor, row, before, after)
+            with transaction.atomic():
+                stored = lock_row(type(row)._base_manager.all(), row)  # the user may have given it to a colleague
+                if stored is None or undo.values(stored) != after:
+                    continue
+                undo.restore(actor, row, before, after)
+                page.log_change(request, row, "Undone from the list.")
         except DomainError as error:
             messages.error(request, f"{row}: {error}")
         else:
-            page.log_change(request, row, "Undone from the list.")
             restored += 1
     kept = len(token["rows"]) - restored
     also = f" {kept} had changed since and stay as they are." if kept else ""

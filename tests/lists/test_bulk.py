@@ -5,14 +5,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from appointments.models import Appointment
 from appointments.services import set_next_step
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
+from leads.privacy.erasing import request_erasure
 from leads.services import edit_lead
 from organizations.models import MemberRole, Membership, Organization
+from staff.toolkit import bulk
 from statuses.models import Status
 from tests.factories import make_api, make_member, owner_actor, owner_of
 from tests.staff.pages import list_url, logged_in_client, shown_messages
@@ -66,6 +69,32 @@ def test_the_status_and_the_setter_of_selected_leads(rows: list[Appointment], or
     send(owner, "set_setter_selected", leads, member.pk)
 
     assert {(lead.status, lead.setter) for lead in Lead.objects.of(organization)} == {(lost, member)}
+
+
+def test_a_lead_that_someone_else_takes_or_erases_meanwhile_is_left_as_it_is(
+    rows: list[Appointment], organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    tom, grace = (make_member(organization, f"{name}@acme.example", role=MemberRole.SETTER) for name in ("tom", "amy"))
+    make_api(organization).submit(email="carl@example.com")
+    leads = {str(lead.email)[:3]: lead for lead in Lead.objects.of(organization)}
+    lock_row, actor = bulk.lock_row, owner_actor(organization)
+
+    def act_before_the_last_two(among: Any, row: Any) -> Any:
+        if not Lead.objects.of(organization).filter(setter=grace):
+            edit_lead(organization=organization, actor=actor, lead=leads["bob"], setter=grace)
+            request_erasure(organization=organization, actor=actor, lead_id=leads["car"].pk)
+        return lock_row(among, row)
+
+    monkeypatch.setattr(bulk, "lock_row", act_before_the_last_two)
+    response = send(logged_in_client(tom), "set_setter_selected", [*leads.values()], tom.pk)
+
+    assert shown_messages(response)[0] == "Left out 2: someone else has just changed them."
+    assert [Lead.objects.of(organization).get(pk=leads[name].pk).setter for name in ("ada", "bob", "car")] == [
+        tom,
+        grace,
+        None,
+    ]
+    assert not LogEntry.objects.filter(object_id__in=[leads["bob"].pk, leads["car"].pk]).exists()
 
 
 def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointment], organization: Organization):
