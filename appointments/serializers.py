@@ -8,7 +8,7 @@ from appointments import models
 from foundation.api import sql_serializers as sql
 from foundation.api.batches import ImportedRowSerializer, ImportSerializer, ResultsField
 from leads.models import CustomField
-from leads.serializers import STORED, LeadSummarySerializer, SourceSerializer, custom_fields
+from leads.serializers import STORED, CustomFieldsField, LeadSummarySerializer, SourceSerializer
 from optins.models import UTM_FIELDS, OptIn
 from optins.serializers import OptInItemSerializer
 from organizations.models import Membership
@@ -111,7 +111,7 @@ class AppointmentItemSerializer(sql.SQLSerializer):
         lambda outer: models.CallAnalysis.unscoped.filter(appointment=outer("pk")),
         help_text="The analysis of the recorded call.",
     )
-    custom_fields = custom_fields(CustomField.Entity.APPOINTMENT)
+    custom_fields = CustomFieldsField(CustomField.Entity.APPOINTMENT)
     created_at = sql.DateTimeField(help_text="When the appointment was stored.")
     updated_at = sql.DateTimeField(help_text="When a value of the appointment last changed.")
 

@@ -4,11 +4,10 @@ To add a field to the output, add one line to `LeadItemSerializer` (the lead end
 `LeadSummarySerializer` (also the lead in an appointment). Responses, event bodies and the OpenAPI document follow it.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Expression, Func, JSONField, OuterRef, Q, QuerySet, TextField
+from django.db.models import Expression, Func, JSONField, OuterRef, Q, TextField
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 from rest_framework import serializers
@@ -27,6 +26,7 @@ from foundation.api.fields import (
     UpdateInputSerializer,
     UUIDField,
 )
+from foundation.db.compiled import Param
 from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChange, Source, TouchPointType
 from leads.phones import parse_e164
 from organizations.serializers import ActorSerializer, UserSerializer
@@ -61,40 +61,51 @@ class LeadSummarySerializer(sql.SQLSerializer):
     next_touch_point_type = sql.OpenChoiceField(TouchPointType, null=True, help_text="Its kind.")
 
 
-class CustomFieldValue(sql.AnyField):
-    def expression(self, name: str, prefix: str) -> Expression:
-        """Return `outer_values -> id`; `custom_fields` annotates `outer_values`, an object of values by field id."""
-        return Func(
-            "outer_values",
-            Cast("id", TextField()),
-            template="(%(expressions)s)",
-            arg_joiner=" -> ",
-            output_field=JSONField(),
-        )
-
-
-class CustomFieldValueSerializer(sql.SQLSerializer):
-    """A custom field and its value: a string, number, boolean, YYYY-MM-DD date, or null."""
-
+class CustomFieldSummarySerializer(sql.SQLSerializer):
     model = CustomField
 
     id = sql.UUIDField(help_text="The custom field's id.")
     key = sql.StringField(help_text="Its key, which doesn't change.")
     label = sql.StringField(help_text="Its name for people.")
     type = sql.OpenChoiceField(CustomField.Type, help_text="The type of the value.")
-    value = CustomFieldValue(help_text="The value, of the field's type; null if it has none.")
 
 
-def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
-    def rows(outer: Callable[[str], OuterRef]) -> QuerySet[CustomField]:
-        fields = CustomField.unscoped.filter(organization=outer("organization"), entity=entity.value)
-        return fields.annotate(outer_values=outer("custom_values")).order_by("position", "key")
+class CustomFieldValueSerializer(CustomFieldSummarySerializer):
+    """A custom field and its value: a string, number, boolean, YYYY-MM-DD date, or null."""
 
-    return sql.NestedList(
-        CustomFieldValueSerializer,
-        rows,
-        help_text="Every custom field that the organization has defined, in its display order.",
-    )
+    value = sql.AnyField(help_text="The value, of the field's type; null if it has none.")
+
+
+class CustomFieldsField(sql.Field):
+    """Every custom field of the organization, with the row's value.
+
+    The array doesn't depend on the row, so PostgreSQL reads the fields once, and adds the value of each to the text of
+    the others: for the benchmark "list of 100", a sixth of whose time it took to make each object anew.
+    """
+
+    # An object is written as PostgreSQL's own functions do: it begins with {"id" : " and the 36 characters of the id.
+    object_start = """left(%(expressions)s, -1) || ', "value" : '"""
+    template = """(
+        SELECT ('[' ||
+            coalesce(string_agg(start || coalesce((row_values -> substr(start, 10, 36))::text, 'null') || '}', ','), '')
+        || ']')::json
+        FROM (SELECT %(expressions)s) AS arrays (starts, row_values), unnest(starts) AS start
+    )"""
+
+    def __init__(self, entity: CustomField.Entity) -> None:
+        help_text = "Every custom field that the organization has defined, in its display order."
+        super().__init__("custom_values", help_text=help_text)
+        self.entity = entity
+
+    def expression(self, name: str, prefix: str) -> Expression:
+        fields = CustomField.unscoped.filter(organization=Param("organization"), entity=self.entity.value)
+        summary = Cast(CustomFieldSummarySerializer.expression(), TextField())
+        start = Func(summary, template=self.object_start, output_field=TextField())
+        starts = ArraySubquery(fields.order_by("position", "key").values_list(start))
+        return Func(starts, super().expression(name, prefix), template=self.template, output_field=JSONField())
+
+    def value_schema(self, resolve: sql.SchemaResolver) -> sql.Schema:
+        return {"type": "array", "items": resolve(CustomFieldValueSerializer)}
 
 
 class LeadItemSerializer(LeadSummarySerializer):
@@ -109,7 +120,7 @@ class LeadItemSerializer(LeadSummarySerializer):
     next_step_at = sql.DateTimeField(null=True, help_text="What staff have to do next. It stays until it is done.")
     next_step_type = sql.OpenChoiceField(TouchPointType, null=True, help_text="The kind of the next step.")
     next_step_note = sql.StringField(null=True, help_text="The note of the next step.")
-    custom_fields = custom_fields(CustomField.Entity.LEAD)
+    custom_fields = CustomFieldsField(CustomField.Entity.LEAD)
     created_at = sql.DateTimeField(help_text="When the lead was stored.")
     updated_at = sql.DateTimeField(help_text="When a value of the lead last changed.")
 
