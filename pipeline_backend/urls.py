@@ -20,16 +20,17 @@ from pipeline_backend.web.openapi_views import SchemaView, SwaggerView
 
 admin.autodiscover()
 
+# Django tries one pattern after the other, so those that clients use most, and short lists, come first.
 api: list[URLPattern | URLResolver] = [
-    path("schema", SchemaView.as_view(), name="schema"),
-    path("docs", SwaggerView.as_view(), name="docs"),
-    *(path(f"docs/{name}", GuideView.as_view(), {"name": name}, name="guide") for name in PATHS),
+    path("", include("statuses.urls")),
     path("", include("appointments.urls")),
     path("", include("optins.urls")),
     path("", include("leads.urls")),
-    path("", include("statuses.urls")),
     path("", include("organizations.urls")),
     path("", include("webhooks.urls")),
+    path("schema", SchemaView.as_view(), name="schema"),
+    path("docs", SwaggerView.as_view(), name="docs"),
+    *(path(f"docs/{name}", GuideView.as_view(), {"name": name}, name="guide") for name in PATHS),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [

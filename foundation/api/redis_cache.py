@@ -1,6 +1,7 @@
 """Django's cache in Redis, with a client that is kept.
 
-Django makes a new client for each command, which costs a small request a fifth of its processor time.
+Django makes a new client for each command, which costs a small request a fifth of its processor time. It also sends two
+commands to count, of which each costs a twentieth; a counter that ended between them would never end again.
 """
 
 from typing import Any
@@ -10,6 +11,9 @@ from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 from redis import Redis
 
 from foundation.metrics.definitions import time_redis
+
+# Returns nothing if there is no such counter.
+INCREMENT = "return redis.call('EXISTS', KEYS[1]) == 1 and redis.call('INCRBY', KEYS[1], ARGV[1])"
 
 
 class TimedRedis(Redis):
@@ -31,6 +35,12 @@ class KeptClient(RedisCacheClient):
         if self.client is None:
             self.client = super().get_client(key, write=True)
         return self.client
+
+    def incr(self, key: str, delta: int) -> int:
+        count: int | None = self.get_client(key, write=True).eval(INCREMENT, 1, key, delta)
+        if count is None:
+            raise ValueError(f"Key '{key}' not found.")
+        return count
 
 
 class KeptRedisCache(RedisCache):
