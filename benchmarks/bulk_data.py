@@ -29,10 +29,10 @@ UPDATE appointments_appointment
 SET {column} = %(value)s
 WHERE organization_id = %(organization)s AND abs(hashtext(id::text || '{salt}')) %% {rare_share} = 0
 """
-CLEAR_RARE_CATEGORY = """
+CLEAR_RARE_VALUE = """
 UPDATE appointments_appointment
-SET call_category = 'SALES_CALL'
-WHERE organization_id = %(organization)s AND call_category = 'TRIAGE_CALL'
+SET {column} = %(other)s
+WHERE organization_id = %(organization)s AND {column} = %(value)s
 """
 
 # A UUIDv7 begins with 48 bits of milliseconds. `id_at` replaces them and keeps the random rest of the original, so a
@@ -134,19 +134,21 @@ def create_data(appointments: int) -> Organization:
 def set_rare_values(organization: Organization) -> None:
     """Give each filter of the appointments list a value that half a percent of the rows have."""
     member = add_member(organization=organization, user=User.objects.create_user(RARE_EMAIL), role=MemberRole.CLOSER)
-    status = Status.objects.of(organization).get(role="NEW_LEAD")
+    roles = ("NEW_LEAD", "APPOINTMENT_BOOKED")
+    status, booked = (Status.objects.of(organization).get(role=role) for role in roles)
     with connection.cursor() as cursor:
-        cursor.execute(CLEAR_RARE_CATEGORY, {"organization": organization.pk})
-        # Each column has a salt of its own, so that different rows get its rare value.
-        for column, salt, value in [
-            ("host_id", "host", member.pk),
-            ("setter_id", "setter", member.pk),
-            ("triager_id", "triager", member.pk),
-            ("outcome_id", "outcome", status.pk),
-            ("call_category", "category", "TRIAGE_CALL"),
+        # Each column has a salt of its own, so that different rows get its rare value. Those of the demo that have it
+        # already get another one.
+        for column, salt, value, other in [
+            ("host_id", "host", member.pk, None),
+            ("setter_id", "setter", member.pk, None),
+            ("triager_id", "triager", member.pk, None),
+            ("outcome_id", "outcome", status.pk, booked.pk),
+            ("call_category", "category", "TRIAGE_CALL", "SALES_CALL"),
         ]:
-            statement = RARE_VALUES.format(column=column, salt=salt, rare_share=RARE_SHARE)
-            cursor.execute(statement, {"value": value, "organization": organization.pk})
+            values = {"organization": organization.pk, "value": value, "other": other}
+            cursor.execute(CLEAR_RARE_VALUE.format(column=column), values)
+            cursor.execute(RARE_VALUES.format(column=column, salt=salt, rare_share=RARE_SHARE), values)
 
 
 def copy_tables(organization: Organization, copies: int) -> None:
