@@ -36,10 +36,10 @@ class KeptClient(RedisCacheClient):
             self.client = super().get_client(key, write=True)
         return self.client
 
-    def incr(self, key: str, delta: int) -> int:
+    def incr(self, key: str | bytes | memoryview, delta: int) -> int:
         count: int | None = self.get_client(key, write=True).eval(INCREMENT, 1, key, delta)
         if count is None:
-            raise ValueError(f"Key '{key}' not found.")
+            raise ValueError(f"Key {key!r} not found.")
         return count
 
 
