@@ -101,7 +101,7 @@ def change_password(*, user: User, password: str) -> bool:
     """
     new = make_password(password)  # before the lock, because it takes long
     stored = User.objects.select_for_update(no_key=True).get(pk=user.pk)
-    if not stored.is_active or stored.get_session_auth_hash() != user.get_session_auth_hash():
+    if not stored.has_credentials_of(user):
         return False
     user.password = new
     user.save(update_fields=["password"])

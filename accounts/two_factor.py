@@ -60,11 +60,18 @@ def check_can_enrol(stored: User) -> None:
         raise Conflict("Confirm your e-mail address first: we'll send you a link.")
 
 
+def check_credentials(stored: User, user: User) -> None:
+    """Raise Conflict if the account has changed since the caller checked the password: their session has ended then."""
+    if not stored.has_credentials_of(user):
+        raise Conflict("Your session has ended. Sign in again.")
+
+
 def start_enrolment(*, user: User) -> str:
     """Store and return an unconfirmed key. Locks the user. Raises Conflict if it is on, or the address unverified."""
     key = base64.b32encode(secrets.token_bytes(20)).decode()
     with locked(user) as stored:
         check_can_enrol(stored)
+        check_credentials(stored, user)
         # A new one each time: another person may have seen the last one in a session that is not theirs.
         TotpDevice.objects.update_or_create(user=user, defaults={"key": key, "last_step": -1, "confirmed": False})
     return key
@@ -82,6 +89,7 @@ def confirm_enrolment(*, user: User, code: str) -> list[str]:
     """
     with locked(user) as stored:
         check_can_enrol(stored)
+        check_credentials(stored, user)
         device = TotpDevice.objects.filter(user=user).first()
         if device is None or not device.verify_token(code):
             return []  # not an error, which would undo that the wrong code was counted
@@ -101,6 +109,7 @@ def disable(*, user: User, code: str) -> bool:
     with locked(user) as stored:
         if stored.two_factor_enabled_at is None:
             raise Conflict(OFF)
+        check_credentials(stored, user)
         if is_required(stored):
             raise Conflict("An organization that you belong to requires two-factor sign-in.")
         if not verify(user, code):
@@ -123,6 +132,7 @@ def replace_recovery_codes(*, user: User, code: str) -> list[str]:
     with locked(user) as stored:
         if stored.two_factor_enabled_at is None:
             raise Conflict(OFF)
+        check_credentials(stored, user)
         if not verify(user, code):
             return []
         record_security_event(SecurityEventKind.RECOVERY_CODES_REPLACED, user=user)

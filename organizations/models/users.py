@@ -130,6 +130,10 @@ class User(AbstractBaseUser, PermissionsMixin):
         value = f"{hash} {isoformat_z(self.two_factor_enabled_at)}"
         return salted_hmac("two-factor", value, secret=secret).hexdigest()
 
+    def has_credentials_of(self, other: "User") -> bool:
+        """Return whether this account is active, and sessions of the other, as it was read before, are still valid."""
+        return self.is_active and self.is_session_hash(other.get_session_auth_hash())
+
     def is_session_hash(self, hash: str) -> bool:
         """Return whether a session with this hash is valid, also if it was made with a former SECRET_KEY."""
         valid = [self.get_session_auth_hash(), *self.get_session_auth_fallback_hash()]

@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.oath import TOTP
 
+from accounts import two_factor
 from accounts.mail import SECURITY_NOTICES
 from accounts.two_factor import verify_second_factor
 from foundation.outbox import dispatch
@@ -236,6 +238,26 @@ def test_a_wrong_password_does_not_switch_it_on(closer: Client, host: Membership
 
     host.user.refresh_from_db()
     assert form_errors(response) == ["The password is wrong."]
+    assert host.user.two_factor_enabled_at is None
+
+
+def test_whoever_gets_a_new_password_meanwhile_is_not_locked_out(
+    closer: Client, host: Membership, monkeypatch: pytest.MonkeyPatch
+):
+    key, locked = start(closer).context["key"].replace(" ", ""), two_factor.locked
+
+    @contextmanager
+    def locked_after_a_reset(user: User) -> Iterator[User]:
+        User.objects.filter(pk=user.pk).update(password="another")
+        with locked(user) as stored:
+            yield stored
+
+    monkeypatch.setattr(two_factor, "locked", locked_after_a_reset)
+
+    response = closer.post(PAGE, {"password": PASSWORD, "code": code_for(key)})
+
+    assert "Your session has ended" in response.content.decode()
+    host.user.refresh_from_db()
     assert host.user.two_factor_enabled_at is None
 
 
