@@ -1,5 +1,6 @@
 """Actions on the selected rows of a list, after a page that asks for confirmation, or for a status or a member."""
 
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from organizations.permissions import current_user
 from staff.toolkit.actions import AnyPage, AnyRow, actor_of
 from staff.toolkit.fields import RowField
 
-MAX_SELECTED = 200
+MAX_SELECTED, MAX_SECONDS = 200, 10
 UNDO = "undo_selected"  # the name of the button, and the salt of its value
 MAX_AGE = 600  # seconds; the button is shown for ten
 
@@ -94,7 +95,8 @@ def change_rows(
 ) -> dict[str, list[Any]]:
     """Change the rows that the user may change; return their ids, with the values before and after.
 
-    Each row is a transaction. One that someone else changes meanwhile is left as it is then.
+    Each row is a transaction. One that someone else changes meanwhile is left as it is then. After `MAX_SECONDS` the
+    rest is left, too, because colleagues' pages may wait for this request.
     """
     selected = rows.count()
     if selected > MAX_SELECTED:
@@ -104,8 +106,12 @@ def change_rows(
     if selected > len(writable):
         messages.warning(request, f"Skipped {selected - len(writable)}: you may not change them.")
     changed: dict[str, list[Any]] = {}
-    left = 0
-    for row in writable:
+    left, end = 0, time.monotonic() + MAX_SECONDS
+    for number, row in enumerate(writable):
+        if time.monotonic() > end:
+            text = f"Stopped after {MAX_SECONDS} seconds: {len(writable) - number} of {len(writable)} are as they were."
+            messages.warning(request, f"{text} Select them again.")
+            break
         before = undo.values(row) if undo else []
         try:
             with transaction.atomic():

@@ -71,6 +71,19 @@ def test_the_status_and_the_setter_of_selected_leads(rows: list[Appointment], or
     assert {(lead.status, lead.setter) for lead in Lead.objects.of(organization)} == {(lost, member)}
 
 
+def test_an_action_that_takes_too_long_leaves_the_rest(
+    rows: list[Appointment], organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bulk, "MAX_SECONDS", 0)
+    won = Status.objects.of(organization).get(role="WON")
+
+    response = send(logged_in_client(owner_of(organization)), "set_outcome_selected", rows, won.pk)
+
+    stopped = "Stopped after 0 seconds: 2 of 2 are as they were. Select them again."
+    assert shown_messages(response) == [stopped]
+    assert not Appointment.objects.of(organization).filter(outcome=won).exists()
+
+
 def test_a_lead_that_someone_else_takes_or_erases_meanwhile_is_left_as_it_is(
     rows: list[Appointment], organization: Organization, monkeypatch: pytest.MonkeyPatch
 ):
