@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Greatest
 from django.utils.text import get_text_list
@@ -15,6 +16,7 @@ from appointments import conditions
 from appointments.models import Appointment
 from appointments.notifications import active_members
 from appointments.services.changes import edit_appointment
+from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
@@ -23,7 +25,7 @@ from leads.topics import UPDATED
 from notifications.models import Kind
 from notifications.services import build_notifications, insert_notifications
 from organizations.actors import Actor
-from organizations.models import Membership, Organization
+from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from webhooks.events import record_events
 
 # Rows of each kind that are handed over at once, so that it takes seconds: each call sends invitations.
@@ -57,7 +59,8 @@ def hand_over(
 
     At most `LIMITS` of each; the rest is left. Records each lead's and appointment's event, and notifies the new
     owners, but not the actor. Each call, and each batch of leads, is a transaction: until one ends, no organization
-    sees newer events. What was handed over before an error stays, and its new owners are notified.
+    sees newer events. What was handed over before an error stays, and its new owners are notified. Raises Conflict as
+    `check_new_owner` does.
     """
     to = {kind: owner for kind, owner in to.items() if owner != member}  # whose work would never end
     work, counts = open_work(member), dict.fromkeys(LIMITS, 0)
@@ -68,7 +71,9 @@ def hand_over(
         if owner := to.get("next_steps"):
             ids = list(work["next_steps"].values_list("pk", flat=True)[: LIMITS["next_steps"]])
             steps = NextStep.objects.of(organization).filter(pk__in=ids, owner=member)
-            counts["next_steps"] = steps.update(owner=owner)
+            with transaction.atomic():
+                check_new_owner(owner)
+                counts["next_steps"] = steps.update(owner=owner)
         if setter := to.get("leads"):
             while counts["leads"] < LIMITS["leads"] and (
                 count := hand_over_leads(organization, actor, work["leads"], setter)
@@ -79,9 +84,17 @@ def hand_over(
     return counts
 
 
+def check_new_owner(owner: Membership) -> None:
+    """Lock the member. Raises Conflict if they have been deactivated, or made a viewer, since they were chosen."""
+    rows = Membership.objects.of(owner.organization).filter(CAN_BE_ASSIGNED, pk=owner.pk)
+    if rows.select_for_update(of=["self"], no_key=True).first() is None:
+        raise Conflict(f"{owner} can't get any work now. What is not handed over yet stays as it is")
+
+
 @atomic_with_retry
 def hand_over_call(organization: Organization, actor: Actor, id: UUID, member: Membership, host: Membership) -> bool:
-    """Return False if the call has another host by now. Locks the appointment, then its lead."""
+    """Return False if the call has another host by now. Locks the new host, then the appointment and its lead."""
+    check_new_owner(host)
     call = Appointment.objects.of(organization).for_update().filter(pk=id, host=member).first()
     if call is None:
         return False
@@ -91,7 +104,8 @@ def hand_over_call(organization: Organization, actor: Actor, id: UUID, member: M
 
 @atomic_with_retry
 def hand_over_leads(organization: Organization, actor: Actor, leads: QuerySet[Lead], setter: Membership) -> int:
-    """Give a batch of the leads to the setter, and return how many. Locks them."""
+    """Give a batch of the leads to the setter, and return how many. Locks the setter, then the leads."""
+    check_new_owner(setter)
     ids = list(leads.for_update().values_list("pk", flat=True)[:BATCH])  # type: ignore[attr-defined]
     if ids:
         # All of them show the same setter.

@@ -234,6 +234,24 @@ def test_a_call_that_got_another_host_meanwhile_is_not_handed_over(
     assert [Appointment.objects.of(organization).get(pk=row.pk).host for row in (first, second)] == [tom, grace]
 
 
+def test_who_is_deactivated_meanwhile_gets_nothing_more(
+    organization: Organization, host: Membership, work_of_host: list[Lead], monkeypatch: pytest.MonkeyPatch
+):
+    tom = make_member(organization, "tom@acme.example")
+    everything = dict.fromkeys(handing_over.LIMITS, tom)
+
+    def deactivate_afterwards(**values: Any) -> None:
+        edit_appointment(**values)
+        Membership.objects.of(organization).filter(pk=tom.pk).update(is_active=False)
+
+    monkeypatch.setattr(handing_over, "edit_appointment", deactivate_afterwards)
+    with pytest.raises(Conflict, match="can't get any work now"):
+        hand_over(organization=organization, actor=owner_actor(organization), member=host, to=everything)
+
+    assert Appointment.objects.of(organization).filter(host=tom).count() == 1
+    assert not Lead.objects.of(organization).filter(setter=tom).exists()
+
+
 def test_a_member_without_open_work_leaves_nothing_behind(owner: Client, host: Membership):
     response = save_member(owner, host, is_active="")
 
@@ -366,7 +384,8 @@ def test_members_and_their_managers_set_working_hours(owner: Client, closer: Cli
     host.refresh_from_db()
     own = (host.working_hours, host.days_off, host.buffer_minutes)
     refused = owner.post(url, {**form_data(owner, url), "working_hours_1": "late", "days_off": "2026-01-02 to x"})
-    owner.post(url, {**form, "version": form_data(owner, url)["version"]})
+    shown = form_data(owner, url)
+    owner.post(url, {**shown, **form, "version": shown["version"]})
 
     host.refresh_from_db()
     assert [form[f"working_hours_{day}"] for day in (0, 6)] == ["09:00–18:00", ""]
