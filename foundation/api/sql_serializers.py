@@ -294,11 +294,7 @@ class PageQuery(CompiledQuery[tuple[uuid.UUID, str]]):
             if type(field) is NestedObject and field.null:
                 self.paths.setdefault(field.serializer, {})[name] = field.path or name
         replaced = {
-            name: Func(
-                F(path),
-                template=ONE_SHARED.format(number=number),
-                output_field=models.JSONField(),
-            )
+            name: Func(F(path), template=ONE_SHARED.format(number=number), output_field=models.JSONField())
             for number, paths in enumerate(self.paths.values())
             for name, path in paths.items()
         }
@@ -309,9 +305,7 @@ class PageQuery(CompiledQuery[tuple[uuid.UUID, str]]):
         shared = [self.shared(serializer, paths.values()) for serializer, paths in self.paths.items()]
         if not shared:
             return statement
-        ctes = ", ".join(
-            f"shared_{number} (id, json) AS MATERIALIZED ({sql})" for number, (sql, _) in enumerate(shared)
-        )
+        ctes = ", ".join(SHARED.format(number=number, query=sql) for number, (sql, _) in enumerate(shared))
         params = [param for _, cte_params in shared for param in cte_params]
         return statement._replace(sql=f"WITH {ctes} {statement.sql}", params=[*params, *statement.params])
 
