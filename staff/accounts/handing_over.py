@@ -66,7 +66,7 @@ def hand_over_link(member: Membership) -> SafeString | str:
 hand_over_action = object_action(
     "Hand over the work",
     name="hand_over",
-    icon="move_up",
+    icon="groups",
     question="Who takes over? They get an e-mail about it; hosts get invitations to the calls, the others an update. "
     "Leads aren't notified: contact them if their call has another host.",
     form=HandOverForm,

@@ -78,7 +78,7 @@ def export_json(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Confi
 
 @object_action(
     "Erase",
-    icon="person_remove",
+    icon="delete",
     question=lambda lead: format_html("{} {}", ERASURE, appointments_of_erased(lead)),
     form=ErasureForm,
     danger=True,

@@ -172,6 +172,8 @@ def test_the_icon_font_has_every_icon(owner: Client):
     sources += [path.read_text() for path in Path(unfold.__file__).parent.rglob("*.html")]
     texts = [TEMPLATE_TAG.sub(" ", text) for source in sources for text in ICON_TEXT.findall(source)]
     used = {icon for text in texts for icon in text.split()}
+    for module in (ROOT / "staff").rglob("*.py"):
+        used |= set(re.findall(r'icon="(\w+)"', module.read_text()))
 
     assert len(used) > 50
     assert used - icons == set()
