@@ -127,7 +127,7 @@ def lock_for_merge(
     if Erasure.objects.of(organization).filter(lead_id__in=[keep, merge], finished_at=None).exists():
         raise Conflict("One of the leads is being erased. Nothing was merged.")
     if lead.is_erased or other.is_erased:
-        raise Conflict("An erased lead can't be merged: who comes back is a new lead. Nothing was merged.")
+        raise Conflict("An erased lead can't be merged: a person who comes back is a new lead. Nothing was merged.")
     steps = NextStep.objects.of(organization).filter(lead__in=[keep, merge], done_at=None)
     if steps.count() > NextStep.MAX_OPEN:
         raise Conflict(f"A lead can have at most {NextStep.MAX_OPEN} open next steps. Mark some as done first.")

@@ -55,7 +55,8 @@ def unsubscribe_page(request: HttpRequest, *, question: str, result: str) -> Htt
 
 def moving_page(request: HttpRequest) -> HttpResponse:
     """Return a page instead of a change that the organization's new place would not have."""
-    context = {"title": "Try again later", "text": "Nothing was changed: the data is being moved at this moment."}
+    text = "Nothing has changed yet: we are moving to another server. Please try again in a few minutes."
+    context = {"title": "Try again later", "text": text}
     response = render(request, "notifications/unsubscribe.html", context, status=503)
     response["Retry-After"] = RETRY_AFTER_SECONDS
     return response

@@ -109,7 +109,7 @@ def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> 
     if not key.is_live:
         raise Conflict
     if key.replaced_by and key.replaced_by.is_live:
-        raise Conflict("A rotation has replaced this key. Rotate the newest one")
+        raise Conflict("This key was replaced by a rotation. Rotate its successor")
     # A key that expires before the overlap ends isn't extended.
     key.expires_at = min(filter(None, [key.expires_at, now() + OVERLAPS[overlap]]))
     key.save(update_fields=["expires_at"])

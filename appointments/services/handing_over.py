@@ -88,7 +88,7 @@ def check_new_owner(owner: Membership) -> None:
     """Lock the member. Raises Conflict if they have been deactivated, or made a viewer, since they were chosen."""
     rows = Membership.objects.of(owner.organization).filter(CAN_BE_ASSIGNED, pk=owner.pk)
     if rows.select_for_update(of=["self"], no_key=True).first() is None:
-        raise Conflict(f"{owner} can't get any work now. What is not handed over yet stays as it is")
+        raise Conflict(f"{owner} can't take over work any more. What has not been handed over stays as it is")
 
 
 @atomic_with_retry

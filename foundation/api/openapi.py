@@ -149,7 +149,8 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
     OpenApiParameter.HEADER,
     description="A new random text for each request, and the same for its repeats, which get the stored response for "
-    "24 hours, with `Idempotent-Replayed: true`. A known `external_reference` decides before it.",
+    "24 hours, with `Idempotent-Replayed: true`. A known `external_reference` decides before it, "
+    "and the rows of an import are safe to repeat without it.",
 )
 IF_MATCH = OpenApiParameter(
     "If-Match",

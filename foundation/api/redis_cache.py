@@ -1,7 +1,7 @@
 """Django's cache in Redis, with a client that is kept.
 
 Django makes a new client for each command, which costs a small request a fifth of its processor time. It also sends two
-commands to count, of which each costs a twentieth; a counter that ended between them would never end again.
+commands to count; a counter that expires between them would be made anew without an expiry.
 """
 
 from typing import Any

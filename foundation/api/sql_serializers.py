@@ -20,7 +20,7 @@ from foundation.db.compiled import CompiledQuery, CompiledStatement, Param, SQLW
 from foundation.db.expressions import is_any_of
 
 Json = orjson.Fragment  # JSON text that the renderer copies into the response as it is
-# The objects to which the rows of a page refer by a column, and one of them.
+# A common table of the objects that the rows of a page refer to, and the look-up of one of them.
 SHARED = "shared_{number} (id, json) AS MATERIALIZED ({query})"
 ONE_SHARED = "(SELECT json FROM shared_{number} WHERE shared_{number}.id = %(expressions)s)"
 NOTHING: Mapping[str, Combinable] = {}

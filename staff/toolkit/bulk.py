@@ -109,7 +109,7 @@ def change_rows(
     left, end = 0, time.monotonic() + MAX_SECONDS
     for number, row in enumerate(writable):
         if time.monotonic() > end:
-            text = f"Stopped after {MAX_SECONDS} seconds: {len(writable) - number} of {len(writable)} are as they were."
+            text = f"Stopped after {MAX_SECONDS} seconds: {len(writable) - number} of {len(writable)} are unchanged."
             messages.warning(request, f"{text} Select them again.")
             break
         before = undo.values(row) if undo else []

@@ -79,7 +79,7 @@ def test_an_action_that_takes_too_long_leaves_the_rest(
 
     response = send(logged_in_client(owner_of(organization)), "set_outcome_selected", rows, won.pk)
 
-    stopped = "Stopped after 0 seconds: 2 of 2 are as they were. Select them again."
+    stopped = "Stopped after 0 seconds: 2 of 2 are unchanged. Select them again."
     assert shown_messages(response) == [stopped]
     assert not Appointment.objects.of(organization).filter(outcome=won).exists()
 

@@ -245,7 +245,7 @@ def test_who_is_deactivated_meanwhile_gets_nothing_more(
         Membership.objects.of(organization).filter(pk=tom.pk).update(is_active=False)
 
     monkeypatch.setattr(handing_over, "edit_appointment", deactivate_afterwards)
-    with pytest.raises(Conflict, match="can't get any work now"):
+    with pytest.raises(Conflict, match="can't take over work any more"):
         hand_over(organization=organization, actor=owner_actor(organization), member=host, to=everything)
 
     assert Appointment.objects.of(organization).filter(host=tom).count() == 1
