@@ -83,16 +83,16 @@ class SecurityNoticeQueue(MailQueue[User, SecurityNotice]):
 
     def render(self, notice: SecurityNotice) -> EmailMultiAlternatives:
         """Return the e-mail. It has no link to unsubscribe, which a thief of the account would use."""
-        event, user = notice.event, notice.user
+        event, user, email = notice.event, notice.user, notice.email or notice.user.email
         sentence = SENTENCES.get(SecurityEventKind(event.kind), event.get_kind_display())
         context = {
             "sentence": sentence,
-            "email": user.email,
+            "email": email,
             "when": format_local_time(event.created_at, user.time_zone),
             "address": event.address,
             "browser": describe_browser(event.user_agent) if event.user_agent else "",
         }
-        return build_email(user.email, single_line(f"Security notice: {sentence}"), "accounts/security_notice", context)
+        return build_email(email, single_line(f"Security notice: {sentence}"), "accounts/security_notice", context)
 
 
 INVITATIONS, PASSWORD_RESETS, SECURITY_NOTICES = InvitationQueue(), PasswordResetQueue(), SecurityNoticeQueue()

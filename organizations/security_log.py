@@ -44,12 +44,14 @@ def record_security_event(
     actor: User | None = None,
     details: str = "",
     is_mailed: bool = False,
+    former_email: str = "",
 ) -> SecurityEvent:
     """Add an entry to the log, in the caller's transaction.
 
     `user` is the person whose account it is about; an event of the account alone has no `organization`. `actor` is the
     signed-in user by default. `details` is shown to owners: never pass a secret, or an address that has no account.
-    The user gets an e-mail about the kinds in MAILED_KINDS, and about others if `is_mailed`.
+    The user gets an e-mail about the kinds in MAILED_KINDS, and about others if `is_mailed`: at `former_email` if the
+    event is that the address is no longer theirs.
     """
     request = current_request.get()
     if actor is None and request is not None and hasattr(request, "user") and isinstance(request.user, User):
@@ -65,7 +67,7 @@ def record_security_event(
     )
     if user is not None and (is_mailed or kind in MAILED_KINDS):
         with bypass_rls():  # requests may not read this table, not even the row that they insert
-            SecurityNotice.objects.create(event=event, user=user)
+            SecurityNotice.objects.create(event=event, user=user, email=former_email or user.email)
         notify_on_commit(SecurityNotice, user.pk)
     return event
 

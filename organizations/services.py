@@ -269,11 +269,11 @@ def change_organization(*, organization: Organization, **fields: object) -> Orga
 @transaction.atomic
 def save_user(*, actor: Actor, user: User, changed: list[str]) -> User:
     """Store the changed fields, which the caller has checked. Locks the user. A new address is unverified."""
-    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    stored = User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if "email" in changed:
         user.email_verified_at = None
         changed = [*changed, "email_verified_at"]
-        record_security_event(SecurityEventKind.EMAIL_CHANGED, user=user)
+        record_security_event(SecurityEventKind.EMAIL_CHANGED, user=user, former_email=stored.email)
     with recorded_as_member(user, actor):
         user.save(update_fields=changed)
     return user

@@ -92,6 +92,9 @@ class SecurityNotice(Job):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     event = models.OneToOneField(SecurityEvent, on_delete=models.CASCADE, related_name="+")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    email = models.EmailField(
+        blank=True, db_default="", default="", help_text="Empty in rows from before this column: the account's address."
+    )
 
     objects: ClassVar[models.Manager[Any]] = models.Manager()
     unscoped: ClassVar[models.Manager[Any]] = models.Manager()  # the name that queues use

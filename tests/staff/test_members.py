@@ -12,6 +12,7 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
+from accounts.mail import SECURITY_NOTICES
 from appointments.models import Appointment
 from appointments.services import edit_appointment, hand_over, handing_over, set_next_step
 from foundation.api.exceptions import Conflict
@@ -20,7 +21,7 @@ from leads.models import Lead
 from notifications.mail import render
 from notifications.models import Kind, Notification
 from organizations.actors import staff_actor
-from organizations.models import Invitation, MemberRole, Membership, Organization, User
+from organizations.models import Invitation, MemberRole, Membership, Organization, SecurityNotice, User
 from organizations.services import add_member
 from staff.toolkit.lists import day_and_time
 from tests.accounts import (
@@ -336,7 +337,7 @@ def test_an_operator_can_add_an_organization_with_its_owner(operator: Client):
     assert owner_of(initech).user.email == "bill@initech.example"
 
 
-def test_an_operators_new_address_for_a_user_counts_as_unverified(operator: Client, host: Membership):
+def test_an_operators_new_address_is_unverified_and_the_former_one_is_told(operator: Client, host: Membership):
     User.objects.filter(pk=host.user_id).update(email_verified_at=now())
     url = admin_url(User, "change", host.user_id)
 
@@ -344,6 +345,9 @@ def test_an_operators_new_address_for_a_user_counts_as_unverified(operator: Clie
 
     host.user.refresh_from_db()
     assert (host.user.email, host.user.email_verified_at) == ("hana@new.example", None)
+    email = SECURITY_NOTICES.render(SecurityNotice.objects.get(user=host.user))
+    assert (email.to, email.subject) == (["hana@acme.example"], "Security notice: E-mail address changed")
+    assert "hana@new.example" not in email.message().as_string()
 
 
 def test_an_owner_can_rename_the_organization_but_not_set_its_limits(owner: Client, organization: Organization):
