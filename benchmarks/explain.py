@@ -1,4 +1,5 @@
-"""Shows how PostgreSQL runs the statements that meet the large tables: `make explain` (ROWS=50000 for a smaller run).
+"""Shows how PostgreSQL runs the statements that meet the large tables: `make explain` (ROWS=50000 for a smaller run,
+ROWS=10000000 for one of an hour that needs 45 GB of disk).
 
 DATABASE_URL must name a server that nothing else uses. The first run creates the database `explain` there and fills it,
 which takes five minutes for a million appointments; later runs use it again. The real code runs (requests, claims,

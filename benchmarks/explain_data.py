@@ -1,7 +1,9 @@
 """Fills a database with a million appointments, an event for each of them, and deliveries that are mostly finished.
 
 The histories of statuses and the answers of opt-ins are there as well, one lead has a long story, and many leads are
-possible duplicates.
+possible duplicates. With more than a million appointments, the newest million have events, deliveries and notifications
+alone, and there are no copies of histories and answers: all of these are read by an index, by a row or by a time, and
+ten million of them would not fit on the disk of a usual machine.
 """
 
 from collections.abc import Iterator
@@ -27,6 +29,7 @@ from leads.duplicates import search_batch
 from organizations.models import Organization
 from webhooks.services import add_endpoint
 
+MOST_EVENTS = 1_000_000
 ENDPOINTS = 10
 BACKLOG = 200_000  # due deliveries of one endpoint, as if its receiver had been down for a day
 DUE = 100  # due deliveries of each other endpoint
@@ -88,11 +91,15 @@ SELECT
     'appointment.created', appointment.id, bodies.texts[1 + abs(hashtext(appointment.id::text)) %% bodies.size], '',
     -- Transactions that ended before all others, in the order of the events.
     row_number() OVER (ORDER BY appointment.created_at) - 1000000000
-FROM appointments_appointment AS appointment
+FROM (
+    SELECT * FROM appointments_appointment
+    WHERE organization_id = %(organization)s
+    ORDER BY created_at DESC
+    LIMIT %(most)s
+) AS appointment
 CROSS JOIN (
     SELECT array_agg(body) AS texts, count(*)::int AS size FROM webhooks_event WHERE type = 'appointment.created'
 ) AS bodies
-WHERE organization_id = %(organization)s
 ORDER BY appointment.created_at
 """
 # A delivery of each event to each endpoint. The newest of them are due, the others were delivered after a second.
@@ -139,8 +146,12 @@ SELECT
     uuidv7(created_at - now()), organization_id, created_at,
     CASE WHEN hashtext(id::text) %% 1000 = 0 THEN 'DEAD' ELSE 'DONE' END, 1, 0, NULL, '', created_at, false,
     'CALL_BOOKED', 'EMAIL', jsonb_build_object('appointment_id', id, 'lead_name', 'Ada Lovelace', 'note', '')
-FROM appointments_appointment
-WHERE organization_id = %(organization)s
+FROM (
+    SELECT * FROM appointments_appointment
+    WHERE organization_id = %(organization)s
+    ORDER BY created_at DESC
+    LIMIT %(most)s
+) AS appointment
 ORDER BY created_at
 """
 
@@ -150,13 +161,13 @@ def fill(appointments: int) -> Organization:
     organization = create_data(appointments)
     with connection.cursor() as cursor:
         cursor.execute(BULK_SETTINGS)
-        for table in HISTORIES if appointments > ORIGINAL_APPOINTMENTS else ():
+        for table in HISTORIES if ORIGINAL_APPOINTMENTS < appointments <= MOST_EVENTS else ():
             copy_table(cursor, table, organization, appointments // ORIGINAL_APPOINTMENTS - 1)
         create_story(cursor, organization)
         cursor.execute("RESET ALL")
     for number in range(ENDPOINTS):
         add_endpoint(organization=organization, url=f"https://receiver{number}.example/events")
-    values = {"organization": organization.pk, "backlog": BACKLOG, "due": DUE}
+    values = {"organization": organization.pk, "backlog": BACKLOG, "due": DUE, "most": MOST_EVENTS}
     with connection.cursor() as cursor:
         cursor.execute(BULK_SETTINGS)
         for name, statement in {
