@@ -401,3 +401,17 @@ class ChangedDay(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.day or 'every day'}"
+
+
+class ChangedLead(TenantModel):
+    """A lead whose opt-ins have no right `booked_at` until the task has stored it. Triggers write it."""
+
+    id = None  # type: ignore[assignment]  # as above
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    lead_id = models.UUIDField(editable=False)  # may be gone
+
+    class Meta(TenantModel.Meta):
+        indexes = [models.Index(fields=["organization", "lead_id"], name="changed_lead")]
+
+    def __str__(self) -> str:
+        return str(self.lead_id)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from appointments.first_bookings import store_first_bookings
 from appointments.models import Appointment
 from dev.demo.growth import grow
 from dev.demo.loading import load
@@ -98,6 +99,7 @@ TABLES = [
         {
             "lead_id": COPIED_LEAD_ID,
             "external_reference": "original.external_reference || '.' || copy.number",
+            "booked_at": "earlier(original.booked_at, copy.number)",
         },
         JOIN_LEAD,
     ),
@@ -122,6 +124,8 @@ def create_data(appointments: int) -> Organization:
     originals = min(appointments, ORIGINAL_APPOINTMENTS)
     grow(organization, leads=None, appointments=originals)
     set_rare_values(organization)
+    while store_first_bookings(organization=organization):
+        pass
     if appointments > originals:
         copy_tables(organization, appointments // originals - 1)
     with connection.cursor() as cursor:

@@ -48,6 +48,8 @@ class OptIn(TenantModel, Traffic):
     landing_page = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
     # When the source system changed what is stored; only of those that a sync has stored.
     synced_at = MillisecondDateTimeField(null=True, editable=False)
+    # The lead's first booking that isn't before; not right while the lead is marked (`appointments.first_bookings`).
+    booked_at = MillisecondDateTimeField(null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         verbose_name = "opt-in"
@@ -56,7 +58,11 @@ class OptIn(TenantModel, Traffic):
             UniqueConstraint("organization", "source", "external_reference", name="one_opt_in_per_reference_and_source")
         ]
         indexes = [
-            models.Index(fields=["organization", "-created_at", "-id"], name="opt_in_newest"),
+            models.Index(
+                fields=["organization", "-created_at", "-id"],
+                include=["lead", "booked_at"],
+                name="opt_in_newest_covering",
+            ),
             models.Index(fields=["organization", "source", "-created_at", "-id"], name="opt_in_source"),
             models.Index(fields=["lead", "-created_at", "-id"], name="opt_in_of_lead"),
         ]

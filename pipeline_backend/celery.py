@@ -31,6 +31,7 @@ SCHEDULE = {
     "appointments.refresh_touch_points": 60,
     "appointments.remind_leads": 60,
     "appointments.store_days": 300,
+    "appointments.store_first_bookings": 60,
     "leads.run_imports": 30,
     "leads.search_duplicates": 120,
     "webhooks.send_endpoint_digest": 600,

@@ -23,6 +23,7 @@ NOT_EXPORTED = {
     "organizations_rowcount": "triggers count the rows anew",
     "appointments_daycount": "a task counts the rows anew",
     "appointments_changedday": "which of the counts are no longer right",
+    "appointments_changedlead": "triggers mark the leads anew",
     "organizations_securitynotice": "e-mails to people about their account here, which are sent from here",
 }
 # Numbers of another cluster's transactions mean nothing; in this order, all are older than the next event.

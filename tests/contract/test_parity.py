@@ -188,8 +188,8 @@ def effects_of(world: World, entrance: Callable[[], Any], without: Collection[st
     numbers: Counter[str] = Counter()
     lines = set()
     for model, text in rows:
-        # Ids of changed days are numbers, which rise with each.
-        if model.removeprefix("old ") not in {"ChangedDay", *without}:
+        # Ids of changed days and leads are numbers, which rise with each.
+        if model.removeprefix("old ") not in {"ChangedDay", "ChangedLead", *without}:
             lines |= {f"{path}: {value}" for path, value in values.of(f"{model} {numbers[model]}", json.loads(text))}
             numbers[model] += 1
     return lines

@@ -1,4 +1,4 @@
-"""The stored numbers of past days: reports are the same with them as from the rows, whatever changes, and when."""
+"""Stored numbers of past days, and when opt-ins were booked: reports are as from the rows, whatever changes."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -13,10 +13,13 @@ from django.db.models import F
 from django.db.models.functions import Left
 
 from appointments import day_counts, reports
-from appointments.models import Appointment, ChangedDay, DayCount
+from appointments.first_bookings import store_first_bookings
+from appointments.models import Appointment, ChangedDay, ChangedLead, DayCount
 from appointments.services import edit_appointment
 from appointments.tasks import store_days
-from leads.models import Source
+from leads.merging import merge_leads, undo_merge
+from leads.models import Lead, LeadMerge, Source
+from optins.models import OptIn
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from statuses.models import Status
@@ -82,9 +85,13 @@ def numbers(organization: Organization) -> list[Any]:
 
 
 def from_rows(organization: Organization, read: Callable[[], Any]) -> Any:
-    """Return what is read when no stored day counts."""
+    """Return what is read when no stored day and no stored booking counts."""
     with transaction.atomic():
         ChangedDay.objects.create(organization=organization)
+        leads = Lead.objects.of(organization).values_list("pk", flat=True)
+        ChangedLead.objects.of(organization).bulk_create(
+            ChangedLead(organization=organization, lead_id=lead) for lead in leads
+        )
         result = read()
         transaction.set_rollback(True)
     return result
@@ -147,6 +154,80 @@ def test_reports_are_the_same_with_stored_days_after_every_kind_of_change(
         assert (ChangedDay.objects.of(organization).exists(), stored.count() > 110) == (False, True)
         assert numbers(organization) == after
         before = after
+
+
+def opt_in(lead: Lead, days: float, campaign: str | None = None) -> OptIn:
+    values = {"lead": lead, "source": "WEBINAR", "created_at": days_ago(days), "utm_campaign": campaign}
+    row: OptIn = OptIn.objects.create(organization=lead.organization, **values)
+    return row
+
+
+def assert_booked_at_is_right(organization: Organization) -> None:
+    bookings = list(Appointment.objects.of(organization).values_list("lead", "created_at"))
+    for lead, at, booked_at in OptIn.objects.of(organization).values_list("lead", "created_at", "booked_at"):
+        assert booked_at == min((time for owner, time in bookings if owner == lead and time >= at), default=None)
+
+
+def test_opt_ins_are_booked_at_the_same_time_after_every_kind_of_change(
+    organization: Organization, appointments: list[Appointment]
+) -> None:
+    client = logged_in_client(make_member(organization, "olga@acme.example", role="OWNER"))
+    today = datetime.now(UTC).date()
+    leads = [appointment.lead for appointment in appointments[:3]]
+    rows = [opt_in(leads[number % 3], 130 - 6.3 * number, ["spring", None][number % 2]) for number in range(20)]
+    opt_ins, bookings = OptIn.objects.of(organization), Appointment.objects.of(organization)
+    bookings.filter(created_at__gt=days_ago(0)).delete()  # a merge couldn't be undone
+
+    def read() -> list[Any]:
+        periods = [(140, 0), (40, 30), (100, 60)]
+        return [
+            reports.opt_in_numbers(
+                organization,
+                reports.Period(today - timedelta(days=first), today - timedelta(days=last), ZoneInfo(ZONES[1])),
+                days_ago(last),
+                by_campaign=True,
+            )
+            for first, last in periods
+        ]
+
+    def page() -> dict[str, str]:
+        return table(client.get(REPORTS, {"from": today - timedelta(days=70), "to": today, "by": "utm_campaign"}))
+
+    def store() -> None:
+        while store_first_bookings(organization=organization):
+            pass
+        assert not ChangedLead.objects.of(organization).exists()
+        assert_booked_at_is_right(organization)
+
+    before = page()
+    store()
+    assert page() == before
+    # They are read: wrong ones would be shown.
+    opt_ins.update(booked_at=F("booked_at") + timedelta(hours=1))
+    assert page() != before
+    opt_ins.update(booked_at=F("booked_at") - timedelta(hours=1))
+
+    keep, merge = leads[0].pk, leads[1].pk
+    changes: list[Callable[[], object]] = [
+        lambda: opt_in(leads[0], 99, "spring"),
+        lambda: [book(organization, 99 + number, booked=days, held=1) for number, days in enumerate([20, 2.5, 60])],
+        lambda: bookings.filter(lead=leads[2], created_at__gt=days_ago(60)).update(created_at=days_ago(3)),
+        lambda: bookings.filter(lead=leads[1], created_at__lt=days_ago(70)).delete(),
+        lambda: opt_ins.filter(pk=rows[7].pk).update(created_at=days_ago(2)),
+        lambda: opt_ins.filter(pk=rows[4].pk).delete(),
+        lambda: merge_leads(organization=organization, actor=SYSTEM, keep=keep, merge=merge),
+        lambda: undo_merge(
+            organization=organization, actor=SYSTEM, merge_id=LeadMerge.objects.of(organization).get().pk
+        ),
+    ]
+    for change in changes:
+        before_it = read()
+        change()
+        after = from_rows(organization, read)
+        assert after != before_it, changes.index(change)
+        assert read() == after
+        store()
+        assert read() == after
 
 
 def _with_role(status: Status, role: str) -> Status:
@@ -250,3 +331,44 @@ def test_changes_that_commit_at_any_moment_of_the_count_are_counted(
     store_days()
     assert not ChangedDay.objects.of(organization).exists()
     assert_exact(organization)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_bookings_that_commit_while_first_bookings_are_stored_are_stored_the_next_time(
+    organization: Organization,
+) -> None:
+    appointment = book(organization, 0, booked=5, held=1)
+    row = opt_in(appointment.lead, 10)
+    other = connection.copy()
+
+    def change_meanwhile(is_before: bool, execute: Callable[..., Any], *statement: Any) -> Any:
+        results = []
+        for is_change in sorted([True, False], reverse=is_before):
+            if is_change:
+                with other.cursor() as cursor:
+                    values = [appointment.pk]
+                    cursor.execute(
+                        "UPDATE appointments_appointment SET created_at = created_at - interval '1 hour' WHERE id = %s",
+                        values,
+                    )
+            else:
+                results.append(execute(*statement))
+        return results[0]
+
+    try:
+        for is_before in (True, False):
+            with connection.execute_wrapper(partial(change_meanwhile, is_before)):
+                store_first_bookings(organization=organization)
+            assert ChangedLead.objects.of(organization).exists()
+            store_first_bookings(organization=organization)
+            assert_booked_at_is_right(organization)
+        with other.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT FROM leads_lead WHERE id = %s FOR UPDATE", [row.lead_id])
+            Appointment.objects.of(organization).update(created_at=days_ago(9))
+            assert store_first_bookings(organization=organization) == 0  # nothing waits for who holds the lead
+            cursor.execute("ROLLBACK")
+    finally:
+        other.close()
+    assert store_first_bookings(organization=organization) == 1
+    assert_booked_at_is_right(organization)

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from accounts.invitations import invite
-from appointments.models import Appointment, ChangedDay, DayCount, FormerReference
+from appointments.models import Appointment, ChangedDay, ChangedLead, DayCount, FormerReference
 from appointments.services import edit_appointment
 from foundation.db.timestamps import now
 from leads.duplicates import search_batch
@@ -115,6 +115,7 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     LeadRetention.objects.of(organization).get_or_create(defaults={"organization": organization, "next_run_at": now()})
     DayCount.objects.create(organization=organization, day=now().date(), dimension="host", key=word)
     ChangedDay.objects.create(organization=organization, day=now().date())
+    ChangedLead.objects.create(organization=organization, lead_id=lead_id)
     SavedView.objects.create(organization=organization, page="leads.lead", name=f"{word} view", query="view=all")
     return Appointment.objects.of(organization).get(pk=id)
 
