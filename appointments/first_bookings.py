@@ -3,8 +3,8 @@
 1. Whatever adds, moves or deletes an opt-in or a booking marks its lead in the same transaction (triggers, migration
    0031): a row for each changed row, so that nothing takes longer than in proportion to what it changes.
 2. `booked_at` of a marked lead's opt-ins doesn't count: their bookings are read. A single statement decides and reads.
-3. The task reads the marks, then the bookings, and then deletes the marks that it has read. A change that it misses has
-   a mark that it has not read.
+3. The task reads the marks, then the bookings, and then deletes the marks that it has read, unless there is more to
+   store than it may at once. A change that it misses has a mark that it has not read.
 """
 
 from django.db import connection, transaction
@@ -12,7 +12,9 @@ from django.db import connection, transaction
 from leads.models import Lead
 from organizations.models import Organization
 
-BATCH = 1_000  # marks: while the transaction is open, no organization sees newer events
+# Of marks, and of opt-ins to change: while the transaction is open, no organization sees newer events.
+BATCH = 1_000
+MOST_CHANGES = 10_000
 BATCHES_PER_RUN = 100  # more a minute than any import or integration changes: 60,000 marks cost a report a second
 
 MARKS = "SELECT id, lead_id FROM appointments_changedlead WHERE organization_id = %s ORDER BY lead_id, id LIMIT %s"
@@ -26,10 +28,13 @@ WITH changed AS MATERIALIZED (
         WHERE booking.lead_id = lead.lead_id
     ) AS times
     FROM unnest(%s::uuid[]) AS lead (lead_id)
+), wrong AS MATERIALIZED (
+    SELECT opt_in.id, {FIRST_BOOKING} AS booked_at
+    FROM optins_optin AS opt_in JOIN changed ON changed.lead_id = opt_in.lead_id
+    WHERE opt_in.booked_at IS DISTINCT FROM {FIRST_BOOKING}
+    LIMIT %s
 )
-UPDATE optins_optin AS opt_in SET booked_at = {FIRST_BOOKING}
-FROM changed
-WHERE changed.lead_id = opt_in.lead_id AND booked_at IS DISTINCT FROM {FIRST_BOOKING}
+UPDATE optins_optin AS opt_in SET booked_at = wrong.booked_at FROM wrong WHERE wrong.id = opt_in.id
 """  # noqa: S608  # its own text
 DELETE_MARKS = """
 DELETE FROM appointments_changedlead AS mark
@@ -39,7 +44,7 @@ WHERE id = ANY(%s) AND (lead_id = ANY(%s) OR NOT EXISTS (SELECT FROM leads_lead 
 
 @transaction.atomic
 def store_first_bookings(*, organization: Organization) -> int:
-    """Store when the opt-ins of a batch of marked leads were booked. Returns how many marks it has deleted.
+    """Store when the opt-ins of a batch of marked leads were booked. Returns how many times or marks it is done with.
 
     Leaves out leads that someone else has locked.
     """
@@ -50,6 +55,8 @@ def store_first_bookings(*, organization: Organization) -> int:
         found = Lead.objects.of(organization).filter(pk__in={lead_id for _, lead_id in marks})
         # Whoever writes several opt-ins of a lead has locked it, so there is no deadlock.
         leads = list(found.select_for_update(no_key=True, skip_locked=True).values_list("pk", flat=True))
-        cursor.execute(STORE, [leads])
+        cursor.execute(STORE, [leads, MOST_CHANGES])
+        if cursor.rowcount == MOST_CHANGES:
+            return MOST_CHANGES
         cursor.execute(DELETE_MARKS, [[id for id, _ in marks], leads])
         return int(cursor.rowcount)

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Left
 
-from appointments import day_counts, reports
+from appointments import day_counts, first_bookings, reports
 from appointments.first_bookings import store_first_bookings
 from appointments.models import Appointment, ChangedDay, ChangedLead, DayCount
 from appointments.services import edit_appointment
@@ -169,8 +169,9 @@ def assert_booked_at_is_right(organization: Organization) -> None:
 
 
 def test_opt_ins_are_booked_at_the_same_time_after_every_kind_of_change(
-    organization: Organization, appointments: list[Appointment]
+    organization: Organization, appointments: list[Appointment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(first_bookings, "MOST_CHANGES", 3)
     client = logged_in_client(make_member(organization, "olga@acme.example", role="OWNER"))
     today = datetime.now(UTC).date()
     leads = [appointment.lead for appointment in appointments[:3]]
