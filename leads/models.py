@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import F, Func, Q, UniqueConstraint, Value
 from django.db.models.functions import Coalesce, Lower, Now
 
-from foundation.api.emails import spellings
+from foundation.api.emails import ERASED_DOMAIN, spellings
 from foundation.db.names import fold_name
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from leads.imports.models import (  # noqa: F401  # so that Django knows them
@@ -38,7 +38,7 @@ class TouchPointType(models.TextChoices):
     OTHER = "OTHER", "Other"
 
 
-ERASED_EMAIL = "@erased.invalid"  # the end of an erased lead's address
+ERASED_EMAIL = f"@{ERASED_DOMAIN}"  # the end of an erased lead's address
 
 
 class NamedQuerySet(TenantQuerySet):

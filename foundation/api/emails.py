@@ -7,7 +7,9 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 MAX_EMAIL_LENGTH = 254
+ERASED_DOMAIN = "erased.invalid"  # of the addresses that erased leads get
 INVALID = "must be an e-mail address"
+IS_ERASED = f"must not end with @{ERASED_DOMAIN}, as those of erased leads do"
 NOT_ASCII = "must have only ASCII characters before the @"
 
 
@@ -16,7 +18,8 @@ def parse_email(text: str) -> str:
 
     A domain in a third form, neither readable nor IDNA, such as one with full-width letters, gets its IDNA form.
     Raises ValueError with a predicate unless it is an address of printable characters, with ASCII only
-    before the @, which is not too long in the form to store either.
+    before the @, which is not too long in the form to store either; also for the domain of erased leads' addresses:
+    whoever had one could not be told from the erased lead, which could not be erased.
     """
     # The length first, because normalizing takes a time that is quadratic in the combining characters.
     if len(text) > MAX_EMAIL_LENGTH or not text.isprintable():
@@ -30,6 +33,8 @@ def parse_email(text: str) -> str:
         validate_email(f"{local_part}@{encoded}")
     except (ValidationError, UnicodeError):
         raise ValueError(INVALID) from None
+    if encoded.lower() == ERASED_DOMAIN:
+        raise ValueError(IS_ERASED)
     if domain.isascii():
         return text
     # Lower case, because the indexes are on PostgreSQL's lower(), which makes İ (U+0130) another letter than Python.

@@ -97,7 +97,7 @@ def parse_email(text: str) -> str:
     try:
         return emails.parse_email(text)
     except ValueError as error:
-        problem = str(error) if str(error) == emails.NOT_ASCII else "is not an e-mail address"
+        problem = str(error) if str(error) != emails.INVALID else "is not an e-mail address"
         raise BadCell(text, problem) from None
 
 

@@ -12,6 +12,7 @@ from django.utils.module_loading import autodiscover_modules
 
 from foundation.db.expressions import is_any_of
 from leads.models import (
+    ERASED_EMAIL,
     DeletedLeadNote,
     Lead,
     LeadChange,
@@ -113,7 +114,7 @@ empty_rows(
     Lead,
     {
         # One per lead, and one that can't be written to (RFC 2606).
-        "email": Concat(Value("erased-"), Cast("pk", CharField()), Value("@erased.invalid")),
+        "email": Concat(Value("erased-"), Cast("pk", CharField()), Value(ERASED_EMAIL)),
         "first_name": "",
         "last_name": "",
         "is_first_name_from_email": None,

@@ -13,11 +13,17 @@ from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminURLInputWidget
 from uuid_utils.compat import uuid7
 
-from foundation.api.emails import NOT_ASCII, parse_email
+from foundation.api.emails import IS_ERASED, NOT_ASCII, parse_email
 from foundation.api.fields import YEARS
 from foundation.db.timestamps import isoformat_z
 from organizations.versions import VersionedModel
 from staff.toolkit.actions import add_form_errors
+
+EMAIL_PROBLEMS = {
+    NOT_ASCII: "Use only ASCII characters before the @.",
+    IS_ERASED: "This is the address of an erased lead.",
+}
+GONE = "Someone has deleted this record since you opened it, or merged it with another one. Nothing was saved."
 
 
 def validate_year(day: date) -> None:
@@ -64,14 +70,19 @@ class ServiceForm(forms.ModelForm):
         fields = [field for field in row._meta.concrete_fields if field.name in self.base_fields]
         return sha256(repr([field.value_from_object(row) for field in fields]).encode()).hexdigest()
 
-    def lock_row(self) -> Model:
-        """Return the stored row, which stays locked until this save ends."""
+    def lock_row(self) -> Model | None:
+        """Return the stored row, which stays locked until this save ends; None if it is gone."""
         # no_key: foreign keys to the row can still be checked while it is locked.
-        return type(self.instance)._base_manager.select_for_update(no_key=True).get(pk=self.instance.pk)
+        rows = type(self.instance)._base_manager.select_for_update(no_key=True)
+        return rows.filter(pk=self.instance.pk).first()
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if "version" in self.fields and self.version_of(self.lock_row()) != cleaned.get("version"):
+        if "version" not in self.fields:
+            return cleaned
+        if (stored := self.lock_row()) is None:
+            raise ValidationError(GONE)
+        if self.version_of(stored) != cleaned.get("version"):
             raise ValidationError(
                 "Someone else has changed this record since you opened it. Nothing was saved: reload the page and "
                 "enter your changes again."
@@ -100,8 +111,7 @@ def accepted_email(form: forms.BaseForm, name: str) -> str:
     try:
         return parse_email(text)
     except ValueError as error:
-        problem = "Use only ASCII characters before the @." if str(error) == NOT_ASCII else "Enter an e-mail address."
-        raise ValidationError(problem) from None
+        raise ValidationError(EMAIL_PROBLEMS.get(str(error), "Enter an e-mail address.")) from None
 
 
 class WebAddressField(forms.URLField):

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from datetime import timedelta
 from html import unescape
+from importlib import import_module
 from io import BytesIO
 from typing import IO, Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, CallAnalysis, DeletedNote, Note
 from appointments.services.changes import cancel_appointment, create_note
+from foundation.api.emails import IS_ERASED
 from foundation.api.exceptions import Conflict, ResourceNotFound
 from foundation.db.encryption import EncryptedField
 from foundation.db.timestamps import now
@@ -347,10 +349,35 @@ def test_nothing_about_the_person_can_be_added_again(
         merge(organization, again, lead.pk)
 
     assert (analyzed.status_code, submitted.status_code) == (200, 400)
-    assert submitted.json()["errors"] == {"email": ["email is that of an erased lead"]}
+    assert submitted.json()["errors"] == {"email": [f"email {IS_ERASED}"]}
     written = {"appointments_note", "appointments_callanalysis", "leads_leadnote", "optins_questionanswer"}
     assert not written & tables_with(WORD).keys()
     assert str(lead.pk) not in owner.get(f"{admin_url(Lead, 'duplicates', again)}?find=erased").content.decode()
+
+
+def test_nobody_can_take_the_address_that_a_lead_gets_when_it_is_erased(
+    lead: Lead, owner: Client, api: ApiClient, organization: Organization
+) -> None:
+    address = f"erased-{lead.pk}@erased.invalid"
+    for spelling in (address, address.upper(), address.replace("@e", "@\uff45")):
+        for refused in (api.submit(email=spelling), api.post("/api/external/leads", {"email": spelling})):
+            assert refused.status_code == 400
+            assert refused.json()["errors"] == {"email": [f"email {IS_ERASED}"]}
+        assert api.book(lead_email=spelling).status_code == 400
+        for url in (admin_url(Lead, "add"), admin_url(Lead, "change", lead.pk)):
+            assert "address of an erased lead" in str(
+                form_errors(owner.post(url, form_data(owner, url, email=spelling)))
+            )
+    # As an earlier version stored it.
+    other = api.submit(email="other@leads.example").json()["data"]["lead_id"]
+    Lead.objects.of(organization).filter(pk=other).update(email=address)
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("leads.migrations.0044_erased_addresses").RENAME)
+
+    erase(lead)
+
+    emails = dict(Lead.objects.of(organization).values_list("pk", "email"))
+    assert (emails[lead.pk], emails[UUID(other)]) == (address, f"lead-{other}@example.invalid")
 
 
 def test_its_events_become_lead_erased_and_nothing_of_them_is_sent_any_more(
