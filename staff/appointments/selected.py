@@ -20,6 +20,7 @@ from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import TouchPointType
+from leads.services import get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor
 from staff.appointments.record_forms import may_change
@@ -71,9 +72,10 @@ def outcome_question(rows: list[Appointment]) -> str:
 
 
 def outcome_values(appointment: Appointment) -> list[Any]:
-    """Return the ids of the outcome, of the lead's status, and of the lead's open next steps."""
-    outcome, steps = appointment.outcome_id, open_steps(appointment.lead).values_list("pk", flat=True)
-    return [str(outcome) if outcome else None, str(appointment.lead.status_id), [str(step) for step in steps]]
+    """Return the ids of the outcome, of the lead's status, and of the lead's open next steps. Locks the lead."""
+    lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+    outcome, steps = appointment.outcome_id, open_steps(lead).values_list("pk", flat=True)
+    return [str(outcome) if outcome else None, str(lead.status_id), [str(step) for step in steps]]
 
 
 @atomic_with_retry
@@ -109,7 +111,13 @@ set_outcome_selected = selected_action(
         )
     },
     done=lambda count, status: f"{count} marked as {status}.",
-    undo=Undo(outcome_values, restore_outcome, lambda outcome: outcome.role != StatusRole.CANCELED),
+    # The outcome alone: another call of the lead may have been undone before this one.
+    undo=Undo(
+        outcome_values,
+        restore_outcome,
+        lambda outcome: outcome.role != StatusRole.CANCELED,
+        lambda present, after: present[0] != after[0],
+    ),
 )
 
 

@@ -1,5 +1,6 @@
 """Actions on the selected rows of a list, after a page that asks for confirmation, or for a status or a member."""
 
+import operator
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -30,12 +31,13 @@ MAX_AGE = 600  # seconds; the button is shown for ten
 class Undo(NamedTuple):
     """How a change of several rows is undone: `restore(actor, row, before, after)`, with what `values` returned.
 
-    A row whose values have changed since stays.
+    `values` is called with the locked row. A row for which `has_changed(values now, after)` stays.
     """
 
     values: Callable[[AnyRow], list[Any]]
     restore: Callable[[Actor, AnyRow, list[Any], list[Any]], object]
     is_offered: Callable[[Any], bool] = lambda choice: True
+    has_changed: Callable[[list[Any], list[Any]], bool] = operator.ne
 
 
 def selected_action(
@@ -112,19 +114,22 @@ def change_rows(
             text = f"Stopped after {MAX_SECONDS} seconds: {len(writable) - number} of {len(writable)} are unchanged."
             messages.warning(request, f"{text} Select them again.")
             break
-        before = undo.values(row) if undo else []
+        before: list[Any] = []
+        after: list[Any] = []
         try:
             with transaction.atomic():
                 stored = lock_row(page.writable_rows(request, type(row)._base_manager.all()), row)
-                if version_of(stored) != version_of(row):
+                if stored is None or version_of(stored) != version_of(row):
                     left += 1
                     continue
+                before = undo.values(stored) if undo else []
                 stored = change(row)
+                after = undo.values(stored or row) if undo else []
                 page.log_change(request, row, "Changed from the list.")
         except DomainError as error:
             messages.error(request, f"{row}: {error}")
         else:
-            changed[str(row.pk)] = [before, undo.values(stored or row) if undo else []]
+            changed[str(row.pk)] = [before, after]
     if left:
         messages.warning(request, f"Left out {left}: someone else has just changed them.")
     return changed
@@ -136,9 +141,9 @@ def lock_row(rows: QuerySet[Any], row: AnyRow) -> AnyRow | None:
     return stored
 
 
-def version_of(row: AnyRow | None) -> Any:  # a time, as a rule
+def version_of(row: AnyRow) -> Any:  # a time, as a rule
     """Return what differs once the row has changed; for rows that never change, their id."""
-    return row and getattr(row, "updated_at", row.pk)
+    return getattr(row, "updated_at", row.pk)
 
 
 def undo_button(request: HttpRequest, name: str, changed: dict[str, list[Any]]) -> str:
@@ -164,7 +169,7 @@ def undo_selected(page: AnyPage, request: HttpRequest) -> HttpResponse:
         try:
             with transaction.atomic():
                 stored = lock_row(type(row)._base_manager.all(), row)  # the user may have given it to a colleague
-                if stored is None or undo.values(stored) != after:
+                if stored is None or undo.has_changed(undo.values(stored), after):
                     continue
                 undo.restore(actor, row, before, after)
                 page.log_change(request, row, "Undone from the list.")

@@ -13,7 +13,7 @@ from appointments.services import set_next_step
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
 from leads.privacy.erasing import request_erasure
-from leads.services import edit_lead
+from leads.services import change_status, edit_lead
 from organizations.models import MemberRole, Membership, Organization
 from staff.toolkit import bulk
 from statuses.models import Status
@@ -136,6 +136,30 @@ def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointm
     undone = owner.post(list_url(Lead), undo_of(response))
     assert shown_messages(undone)[-1] == "Undone for 1. 1 had changed since and stay as they are."
     assert {lead.setter for lead in Lead.objects.of(organization)} == {stranger, None}
+
+
+def test_undoing_outcomes_keeps_a_status_that_was_set_meanwhile_and_undoes_each_call_of_a_lead(
+    organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    api = make_api(organization)
+    for reference in ("first", "second"):
+        api.book(lead_email="ada@example.com", external_reference=reference, schedule_time="2026-01-05T10:00:00Z")
+    calls, lead = list(Appointment.objects.of(organization)), Lead.objects.of(organization).get()
+    no_show, unqualified = (Status.objects.of(organization).get(role=role) for role in ("NO_SHOW", "UNQUALIFIED"))
+    owner, lock_row, actor = logged_in_client(owner_of(organization)), bulk.lock_row, owner_actor(organization)
+
+    def change_the_status_first(among: Any, row: Any) -> Any:
+        if not Appointment.objects.of(organization).filter(outcome=no_show).exists():
+            change_status(organization=organization, actor=actor, lead_id=lead.pk, status_id=unqualified.pk)
+        return lock_row(among, row)
+
+    monkeypatch.setattr(bulk, "lock_row", change_the_status_first)
+    response = send(owner, "set_outcome_selected", calls, no_show.pk)
+    undone = owner.post(list_url(Appointment), undo_of(response))
+
+    assert shown_messages(undone)[-1] == "Undone for 2."
+    assert {call.outcome.role for call in Appointment.objects.of(organization)} == {"APPOINTMENT_BOOKED"}
+    assert Lead.objects.of(organization).get().status == unqualified
 
 
 def test_a_follow_up_of_selected_appointments_asks_when(
