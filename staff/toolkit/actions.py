@@ -23,6 +23,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from unfold.decorators import action
 from unfold.enums import ActionVariant
+from uuid_utils.compat import uuid7
 
 from foundation.api.exceptions import DomainError, ValidationFailed
 from organizations.actors import Actor, staff_actor
@@ -97,6 +98,7 @@ class ObjectAction:
                     page.log_change(request, row, f"{self.label}.")
         except DomainError as error:
             add_form_errors(form, error)
+            renew_id(form)
         url = self.next_url(request, row)
         if refusal:
             messages.warning(request, named(row, url, f"{self.label}: {refusal}"))
@@ -124,7 +126,9 @@ class ObjectAction:
             return impossible
         present = row
         if request.method == "POST":
-            present = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
+            present = type(row).objects.of(row.organization).select_for_update().filter(pk=row.pk).first()
+        if present is None:
+            return "this is gone. Someone has deleted it, or merged it with another one."
         if str(self.state(present)) == seen:
             return impossible
         if self.is_done(present, form):
@@ -173,6 +177,14 @@ def add_form_errors(form: forms.BaseForm, error: DomainError) -> None:
         # API errors begin with the field's name, which is the label here: "email belongs to …" → "Belongs to …".
         predicates = [sentence.removeprefix(f"{path} ") for sentence in sentences]
         form.add_error(path, [predicate[:1].upper() + predicate[1:] for predicate in predicates])
+
+
+def renew_id(form: forms.BaseForm) -> None:
+    """Give the form another id for the row that it adds, because nothing was stored with the sent one."""
+    if "new_id" in form.fields and form.is_bound:
+        data: Any = form.data.copy()  # type: ignore[attr-defined]  # a QueryDict
+        data["new_id"] = str(uuid7())
+        form.data = data
 
 
 def named(row: Model, url: str, text: str) -> str:

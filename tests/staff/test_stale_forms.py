@@ -10,9 +10,11 @@ from appointments.models import Appointment, EventType
 from leads.models import CustomField, Lead
 from organizations import services
 from organizations.models import MemberRole, Membership, Organization, SecurityEvent
-from tests.factories import make_custom_field, make_event_type, make_member
+from staff.toolkit.actions import ConfirmationForm
+from staff.toolkit.forms import ServiceForm
+from tests.factories import make_api, make_custom_field, make_event_type, make_member
 from tests.staff.forms import form_data
-from tests.staff.pages import admin_url, form_errors, logged_in_client
+from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint
 
@@ -198,6 +200,31 @@ def test_a_form_does_not_bring_back_what_someone_else_has_changed_since(
     after = form_data(owner, url)
     assert {name: after[name] for name in first} == first
     assert {name: after[name] for name in second} == {name: stale[name] for name in second}
+
+
+def test_a_form_or_a_button_of_a_row_that_was_deleted_meanwhile_says_so(
+    owner: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    make_api(organization).post("/api/external/leads", {"email": "ada@example.com"})
+    field, lead = make_row(organization, CustomField), Lead.objects.of(organization).get()
+    url, move = admin_url(CustomField, "change", field.pk), admin_url(Lead, "set_status", lead.pk)
+    stale, status = form_data(owner, url), {"state": str(lead.status_id), "status": str(lead.status_id)}
+    lock_row, is_valid = ServiceForm.lock_row, ConfirmationForm.is_valid
+
+    def delete_and_lock(form: ServiceForm) -> Any:
+        CustomField.objects.of(organization).filter(pk=field.pk).delete()
+        return lock_row(form)
+
+    def delete_and_check(form: ConfirmationForm) -> bool:
+        Lead.objects.of(organization).filter(pk=lead.pk).delete()
+        return is_valid(form)
+
+    monkeypatch.setattr(ServiceForm, "lock_row", delete_and_lock)
+    monkeypatch.setattr(ConfirmationForm, "is_valid", delete_and_check)
+    saved, moved = owner.post(url, stale), owner.post(move, status)
+
+    assert "Someone has deleted this record" in form_errors(saved)[0]
+    assert "this is gone" in shown_messages(moved)[0]
 
 
 def test_a_member_who_loses_the_role_while_they_save_does_not_keep_it(
