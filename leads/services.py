@@ -29,6 +29,7 @@ from leads.mentions import notify_mentioned
 from leads.models import (
     CallResult,
     CustomField,
+    DeletedLeadNote,
     Lead,
     LeadMerge,
     LeadNote,
@@ -383,18 +384,23 @@ def add_note(
     call_result: str | None = None,
     mentions: Collection[Membership] = (),
 ) -> None:
-    """Store a note about a lead, notify the members and record its event, unless a note with this id exists.
+    """Store a note about a lead, notify the members and record its event, unless this note exists.
 
-    Raises Conflict if the lead was erased, ValidationFailed if there is no such lead. Locks the lead.
+    Raises Conflict if the lead was erased, or if the id is another note's or a deleted one's; ValidationFailed if there
+    is no such lead. Locks the lead.
     """
     lead = get_lead_for_update(organization=organization, lead_id=lead.pk)
     check_not_erased(lead)
+    if DeletedLeadNote.objects.of(organization).filter(pk=id).exists():
+        raise Conflict("This note was added before, and is deleted. To add it again, send it once more")
     columns = {"lead": lead, "note": text, "external_reference": external_reference, **actor_columns(actor)}
     columns["call_result"] = call_result
     note = LeadNote(id=id, organization=organization, **columns)
     if insert_all(note, on_conflict_do_nothing=True):
         notify_mentioned(note, mentions, actor)
         record_event(topics.NOTE_CREATED, note, actor=actor)
+    elif not LeadNote.objects.of(organization).filter(pk=id, lead=lead, note=text).exists():
+        raise Conflict("Another note was added with this form before. To add this one, too, send it once more")
 
 
 @atomic_with_retry

@@ -28,9 +28,10 @@ def set_next_step(
     owner: Membership | None = None,
     id: UUID | None = None,
 ) -> NextStep:
-    """Add a next step to a lead, unless it has one with this id; return it. It replaces a touch point of staff.
+    """Add a next step to a lead, unless it has this one; return it. It replaces a touch point of staff.
 
-    Raises ValidationFailed if there is no such lead, Conflict if it was erased, or has `NextStep.MAX_OPEN` others.
+    Raises ValidationFailed if there is no such lead, Conflict if it was erased, or has `NextStep.MAX_OPEN` others, or
+    if the id is another step's, or that of one that is done.
     """
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
     check_not_erased(lead)
@@ -42,6 +43,8 @@ def set_next_step(
     if insert_all(step, on_conflict_do_nothing=True):
         lead.next_touch_point_at, lead.next_touch_point_type = at, type
         follow_steps(lead, actor)
+    elif not lead.next_steps.filter(pk=id, at=at, type=type, note=note or None, owner=owner, done_at=None).exists():
+        raise Conflict("Another next step was added with this form before. To add this one, too, send it once more")
     return step
 
 

@@ -7,6 +7,7 @@ before they add a row.
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django import forms
 from django.contrib.admin.utils import get_fields_from_path
@@ -31,12 +32,13 @@ from organizations.permissions import (
     roles_by_organization,
 )
 from staff.toolkit import bulk, columns, saved_views
-from staff.toolkit.actions import AnyRow
+from staff.toolkit.actions import AnyRow, renew_id
 from staff.toolkit.base import ServiceAdmin
 from staff.toolkit.fields import RowField
 from staff.toolkit.filters import ChoicesFilter, RelatedFilter, YesNoFilter
 from staff.toolkit.forms import ServiceForm
 from staff.toolkit.views import ListPart, show_list
+from webhooks.models import Event
 
 
 class TenantForm(ServiceForm):
@@ -51,6 +53,22 @@ class TenantForm(ServiceForm):
         for name, field in self.fields.items():
             if isinstance(field, forms.ModelChoiceField) and field.queryset is not None:
                 field.queryset = self.choices(name, field.queryset.model)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if (new_id := cleaned.get("new_id")) and self.was_added(new_id):
+            renew_id(self)
+            name = self.instance._meta.verbose_name
+            raise ValidationError(
+                f"You have added a {name} with this form before, and it is gone: someone has deleted it, or merged it "
+                f"with another one. To add another {name}, save again."
+            )
+        return cleaned
+
+    def was_added(self, id: UUID) -> bool:
+        """Return whether a row with this id was added, and is gone. Histories and rows may still name it."""
+        is_known = Event.objects.of(self.organization).filter(subject_id=id).exists()
+        return is_known and not type(self.instance)._base_manager.filter(pk=id).exists()
 
     def choices(self, name: str, model: type[Model]) -> QuerySet:
         """Return the organization's rows that a field may refer to; of members, the active ones and the present one."""

@@ -222,6 +222,16 @@ def test_a_form_for_a_note_that_is_sent_twice_stores_one(owner: Client, lead: Le
     (note,) = LeadNote.objects.of(organization).filter(note="Prefers mornings")
     assert (note.note, note.lead, note.actor_name) == ("Prefers mornings", lead, owner_actor(organization).name)
     assert events_of(organization).count("lead.note_created") == before + 1
+    # The browser's Back shows the same form again.
+    url = admin_url(LeadNote, "delete", note.pk)
+    for text in ("Has a dog", "Prefers mornings"):
+        if text == "Prefers mornings":
+            assert owner.post(url, {"post": "yes"}).status_code == 302
+        refused = owner.post(button.url, {**data, "note": text})
+        again = {"note": text, "new_id": str(refused.context["form"]["new_id"].value())}
+        assert "send it once more" in form_errors(refused)[0]
+        assert owner.post(button.url, again).status_code == 302
+        assert LeadNote.objects.of(organization).filter(note=text).count() == 1
 
 
 def test_the_badge_changes_the_status_unless_somebody_else_was_faster(

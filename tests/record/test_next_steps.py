@@ -150,9 +150,11 @@ def test_a_lead_has_so_many_open_steps_that_pages_can_show_them(
     refused = client.post(url, data)
     client.post(action_url(fatima, "finish_next_step"))
     accepted = [client.post(url, data).status_code for _ in range(2)]  # sent twice, it is the same step
+    other_time = client.post(url, data | {"at": "2027-01-06T10:00"})
 
     assert form_errors(refused) == ["A lead can have at most 2 open next steps. Mark one as done first."]
     assert accepted == [302, 302]
+    assert "Another next step was added with this form before" in form_errors(other_time)[0]
     assert fatima.next_steps.filter(done_at=None).count() == 2
     other = Lead.objects.of(fatima.organization).get(pk=make_lead(api, "fatima@work.example"))
     add_step(other, grace)

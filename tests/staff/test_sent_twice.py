@@ -1,6 +1,7 @@
 """A form that is sent twice does its work once: the page carries the id of the row that it adds."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connections
@@ -9,10 +10,12 @@ from django.test import Client
 from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, EventType
-from leads.models import Lead
+from leads.models import CustomField, Lead
+from leads.services import add_lead
 from organizations.models import ApiKey, Organization
 from statuses.models import Status
-from tests.factories import make_event_type, make_organization, owner_of, snapshot_of
+from tests.factories import make_event_type, make_organization, owner_actor, owner_of, snapshot_of
+from tests.merging.leads import merge
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
 from webhooks.models import Endpoint
@@ -125,6 +128,33 @@ def test_every_form_that_adds_a_row_adds_it_once(
     assert second.url == admin_url(model, "change", data["new_id"])
     assert shown_messages(second)[-1].startswith(SENT_BEFORE)
     assert snapshot_of(organization) == before
+
+
+def test_a_form_whose_row_is_gone_adds_another_one_with_an_id_of_its_own(owner: Client, organization: Organization):
+    """What is stored may still name the old id: values of a deleted field, histories of a merged lead."""
+    kept = add_lead(organization=organization, actor=owner_actor(organization), email="kept@example.com")
+    forms: dict[type[Any], dict[str, str]] = {
+        Lead: {"email": "ada@example.com"},
+        CustomField: {"label": "Health notes", "key": "health", "entity": "LEAD", "type": "TEXT"},
+    }
+    for model, fields in forms.items():
+        url = admin_url(model, "add")
+        data = form_data(owner, url, **fields)
+        assert owner.post(url, data).status_code == 302
+        old = model.objects.of(organization).get(pk=data["new_id"])
+        if model is Lead:
+            merge(organization, kept.pk, old.pk)
+            data["email"] = "bob@example.com"
+        else:
+            owner.post(admin_url(model, "delete", old.pk), {"post": "yes"})
+
+        refused = owner.post(url, data)
+        new_id = refused.context["adminform"].form["new_id"].value()
+        added = owner.post(url, {**data, "new_id": new_id})
+
+        assert "You have added a " in form_errors(refused)[0]
+        assert not model.objects.of(organization).filter(pk=old.pk).exists()
+        assert (added.status_code, model.objects.of(organization).filter(pk=new_id).count()) == (302, 1)
 
 
 def test_a_note_that_is_sent_twice_is_stored_once(owner: Client, appointment: Appointment):
