@@ -25,6 +25,12 @@ from staff.toolkit.times import DayField
 JsonValue = str | float | bool | None
 
 
+class AnyDayField(DayField):
+    """A day of any year, as the API takes it: people were born before 1970."""
+
+    default_validators = []
+
+
 def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
     common: dict[str, Any] = {"label": field.label, "required": False, "initial": value}
     match field.type:
@@ -33,7 +39,7 @@ def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
         case CustomField.Type.BOOLEAN:
             return forms.NullBooleanField(**common, widget=widgets.UnfoldAdminNullBooleanSelectWidget)
         case CustomField.Type.DATE:
-            return DayField(**common)
+            return AnyDayField(**common)
         case CustomField.Type.SELECT:
             # A stored value stays selectable after its option was removed; otherwise the form could not be saved.
             options = dict.fromkeys([*field.options, *([value] if isinstance(value, str) else [])])
