@@ -14,13 +14,14 @@ from django.urls import reverse
 from django.views.decorators.http import conditional_page, require_safe
 
 from appointments.models import LONG_COLUMNS, Appointment
+from foundation.api.exceptions import RETRY_AFTER_SECONDS
 from foundation.api.rate_limits import Usage, count_slow_seconds, hit
 from foundation.db.timestamps import now
 from foundation.metrics.definitions import LIMITS_EXCEEDED
 from notifications.mail import single_line
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import tenant_scope
-from organizations.models import Membership
+from organizations.models import Membership, Organization
 from organizations.services import find_by_calendar_secret
 from statuses.models import StatusRole
 
@@ -40,6 +41,9 @@ def show_calendar(request: HttpRequest, organization_id: UUID, secret: str) -> H
     """Return the calls of the member whose secret it is; 404 for any other. Unchanged calls are a 304."""
     # No session says whose request this is, but the address does: it sees that organization's rows only.
     with bypass_rls(tenant_scope(organization_id)):
+        if Organization.objects.filter(pk=organization_id).exclude(move="").exists():
+            headers, text = {"Retry-After": str(RETRY_AFTER_SECONDS)}, "The organization is being moved. Try again.\n"
+            return HttpResponse(text, status=503, content_type="text/plain", headers=headers)
         member = find_by_calendar_secret(organization_id=organization_id, secret=secret)
         if member is None:
             return HttpResponse("This calendar address is not valid.\n", status=404, content_type="text/plain")

@@ -18,7 +18,10 @@ LINE_LEVEL = "INFO" if LOG_FORMAT == "json" else "WARNING"  # of the line of eac
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "foundation.api.request_id.RequestIdFilter"}},
+    "filters": {
+        "request_id": {"()": "foundation.api.request_id.RequestIdFilter"},
+        "without_path": {"()": "pipeline_backend.web.logs.WithoutPath"},
+    },
     "formatters": {
         "text": {
             "()": "pipeline_backend.web.logs.TextFormatter",
@@ -31,7 +34,8 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
-        "django.request": {"level": "ERROR"},  # 4xx responses tell the client; logging them would only be noise
+        # 4xx responses tell the client; logging them would only be noise.
+        "django.request": {"level": "ERROR", "filters": ["without_path"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # also a 4xx, and any stranger can cause it
         "pipeline_backend.requests": {"level": LINE_LEVEL},
         "pipeline_backend.deliveries": {"level": LINE_LEVEL},

@@ -1,6 +1,6 @@
 """Logs as text or as JSON (`LOG_FORMAT`): the formatters, and with JSON the line of each request.
 
-A line names the route's pattern and the organization's id. It has no path, query, header, body, address or user.
+A line names the route's pattern and the organization's id. No line has a path, query, header, body, address or user.
 """
 
 import json
@@ -40,6 +40,17 @@ class TextFormatter(logging.Formatter):
         return super().formatMessage(record) + "".join(
             f" {key}={json.dumps(value, default=str)}" for key, value in fields
         )
+
+
+class WithoutPath(logging.Filter):
+    """Puts the route's pattern in place of a request's path: some paths have secrets, such as a link's token."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        request = getattr(record, "request", None)
+        if isinstance(request, HttpRequest) and isinstance(record.args, tuple):
+            route = request.resolver_match.route if request.resolver_match else "unknown route"
+            record.args = tuple(route if each == request.path else each for each in record.args)
+        return True
 
 
 def request_log(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

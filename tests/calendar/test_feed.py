@@ -127,6 +127,18 @@ def calendar_path(member: Membership) -> str:
     return f"/calendar/{member.organization_id}/{issue_calendar_secret(member=member)}.ics"
 
 
+def test_a_calendar_waits_while_its_organization_is_moved_and_its_secret_is_not_logged(
+    week: Week, caplog: pytest.LogCaptureFixture
+):
+    path = new_address(week.hana)
+    Organization.objects.filter(pk=week.hana.organization_id).update(move="OUT", is_active=False)
+
+    response = Client().get(path)
+
+    assert (response.status_code, response["Content-Type"], response["Retry-After"]) == (503, "text/plain", "5")
+    assert caplog.messages == ["Service Unavailable: calendar/<uuid:organization_id>/<str:secret>.ics"]
+
+
 def test_only_the_members_own_organization_answers_and_only_while_they_are_active(
     week: Week, other_organization: Organization
 ):
