@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import cycle, repeat
-from threading import Event, Thread
+from multiprocessing import get_context
+from typing import Any
 from urllib.parse import urlencode
+from uuid import uuid4
 
 from benchmarks.environment import PRODUCT_APP, Database, Dataset, Environment, WebServer
 from benchmarks.load_generator import get_request, page_request, run_load
@@ -55,7 +57,11 @@ def filtered_lists(dataset: Dataset) -> Iterator[bytes]:
 
 
 def bookings(dataset: Dataset) -> Iterator[bytes]:
-    return post_requests(BOOKING_PATH, [dataset.api_key], booking)
+    def new_booking() -> dict[str, Any]:
+        reference = str(uuid4())  # each process would begin with the same number
+        return booking(external_reference=reference, lead_email=f"{reference}@example.com")
+
+    return post_requests(BOOKING_PATH, [dataset.api_key], new_booking)
 
 
 def slowest_of_20(server: WebServer, request: bytes, count: int) -> Measurement:
@@ -81,15 +87,19 @@ def beside_busy_organization(server: WebServer, requests: Iterator[bytes], measu
 
 @contextmanager
 def busy_organization(server: WebServer, requests: Iterator[bytes]) -> Iterator[None]:
-    """Let the clients send requests until the end of the block. Some of them may be refused with 429."""
+    """Let the clients send requests until the end of the block. Some of them may be refused with 429.
+
+    They are a process: as a thread, they would hold the interpreter's lock when the measured client has a response.
+    """
     run_load(server.port, requests, connections=BUSY_CLIENTS, count=BUSY_CLIENTS, expected=(b"2", b"429"))
-    is_over = Event()
+    context = get_context("fork")
+    is_over = context.Event()
 
     def send() -> None:
         while not is_over.is_set():
             run_load(server.port, requests, connections=BUSY_CLIENTS, count=2 * BUSY_CLIENTS, expected=(b"2", b"429"))
 
-    clients = Thread(target=send)
+    clients = context.Process(target=send)
     clients.start()
     try:
         yield
