@@ -13,7 +13,7 @@ from accounts import invitations
 from accounts.invitations import InvitationClosed, SignInRequired
 from accounts.new_password import NewPasswordForm
 from accounts.pages import account_page, link_page
-from notifications.views import invalid_link_page, unsubscribe_page
+from notifications.views import invalid_link_page, moving_page, unsubscribe_page
 from organizations.models import Invitation, User
 
 
@@ -90,6 +90,8 @@ def unsubscribe_from_invitations(request: HttpRequest, token: str) -> HttpRespon
     invitation = invitations.find_by_unsubscribe_token(token)
     if invitation is None:
         return invalid_link_page(request, "To decline an invitation, open the link in its e-mail.")
+    if invitation.organization.move:
+        return moving_page(request)
     if request.method == "POST":
         invitations.unsubscribe(invitation=invitation)
     email, organization = invitation.email, invitation.organization

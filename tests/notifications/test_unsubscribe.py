@@ -171,6 +171,10 @@ def test_every_invitation_has_the_headers_and_the_link_in_its_body(
 def test_one_click_declines_the_invitation_and_refuses_new_ones(
     invitation_link: str, owner: Client, organization: Organization, mailoutbox: list[Any]
 ):
+    Organization.objects.filter(pk=organization.pk).update(move="OUT", is_active=False)
+    assert post_one_click(invitation_link).status_code == 503  # its new place would not learn of it
+    Organization.objects.filter(pk=organization.pk).update(move="", is_active=True)
+
     response = post_one_click(invitation_link)
     refused = post_invitation(owner, ADDRESS.upper())
     accepted = accept(Client(), links_mailed_to(ADDRESS)[0])
