@@ -31,7 +31,8 @@ def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternative
         values,
         {"X-Notification-Id": str(notification.pk)},
         from_email=formataddr((organization, address)),
-        reply_to=[sanitize_address((mailbox_name(host["name"]), host["email"]), "utf-8")] if host else None,
+        # The name apart: `sanitize_address` breaks a long one into lines, which Django then refuses.
+        reply_to=[formataddr((mailbox_name(host["name"]), sanitize_address(host["email"], "utf-8")))] if host else None,
     )
     if context["uid"] and notification.kind != Kind.LEAD_REMINDED:
         attach_invitation(email, notification.kind, context | {"description": context["body"]})

@@ -333,6 +333,12 @@ def test_names_of_strangers_change_neither_headers_nor_markup_nor_the_text(
     assert (message["Bcc"], message["X"], message["To"]) == (None, None, "ada@example.com")
     (reply_to,) = message["Reply-To"].addresses
     assert (reply_to.addr_spec, reply_to.display_name) == ("hana@xn--bcher-kva.example", 'H "= ?x')
+    User.objects.filter(pk=host.user_id).update(first_name="Александра Константиновна", last_name="Преображенская")
+    other = booked(api, host_email="hana@bücher.example", external_reference="ref-2", lead_email="bob@example.com")
+    cancel_appointment(organization=organization, actor=actor, appointment=other)
+    (long_name,) = sent_to_leads(organization, mailoutbox)
+    (reply_to,) = BytesParser(policy=modern).parsebytes(long_name.message().as_bytes())["Reply-To"].addresses
+    assert reply_to.display_name == "Александра Константиновна Преображенская"
     assert email.body.startswith('Hi Ada Bcc: victim {host} =?utf-8?q?x?= <b>"x"<i>,\n')
     assert "<b>" not in email.alternatives[0].content
     # Not a name that mail programs make a link of.
