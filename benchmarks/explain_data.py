@@ -90,17 +90,20 @@ SELECT
     uuidv7(appointment.created_at - now()), organization_id, appointment.created_at, 'SYSTEM', '', 'System',
     'appointment.created', appointment.id, bodies.texts[1 + abs(hashtext(appointment.id::text)) %% bodies.size], '',
     -- Transactions that ended before all others, in the order of the events.
-    row_number() OVER (ORDER BY appointment.created_at) - 1000000000
+    number - 1000000000
 FROM (
-    SELECT * FROM appointments_appointment
-    WHERE organization_id = %(organization)s
-    ORDER BY created_at DESC
-    LIMIT %(most)s
+    -- Sorted and numbered before the bodies are joined, which each row of a sort would contain.
+    SELECT *, row_number() OVER (ORDER BY created_at) AS number
+    FROM (
+        SELECT id, organization_id, created_at FROM appointments_appointment
+        WHERE organization_id = %(organization)s
+        ORDER BY created_at DESC
+        LIMIT %(most)s
+    ) AS newest
 ) AS appointment
 CROSS JOIN (
     SELECT array_agg(body) AS texts, count(*)::int AS size FROM webhooks_event WHERE type = 'appointment.created'
 ) AS bodies
-ORDER BY appointment.created_at
 """
 # A delivery of each event to each endpoint. The newest of them are due, the others were delivered after a second.
 CREATE_DELIVERIES = """
@@ -147,7 +150,7 @@ SELECT
     CASE WHEN hashtext(id::text) %% 1000 = 0 THEN 'DEAD' ELSE 'DONE' END, 1, 0, NULL, '', created_at, false,
     'CALL_BOOKED', 'EMAIL', jsonb_build_object('appointment_id', id, 'lead_name', 'Ada Lovelace', 'note', '')
 FROM (
-    SELECT * FROM appointments_appointment
+    SELECT id, organization_id, created_at FROM appointments_appointment
     WHERE organization_id = %(organization)s
     ORDER BY created_at DESC
     LIMIT %(most)s
