@@ -263,10 +263,14 @@ class Turn:
         return self.width > 0
 
     async def send(self, job: Job) -> None:
-        """Send a job and store the result."""
+        """Send a job and store the result. An error of ours is one, too: a lease without a result takes a place."""
         self.in_flight[job.pk] = job
         started = time.monotonic()
-        result = await self.queue.send(self.session, self.batch.group, job)
+        try:
+            result = await self.queue.send(self.session, self.batch.group, job)
+        except Exception:
+            logger.exception("Sending %s failed", job.pk)
+            result = Result(error="internal_error")
         state = await self.runner.finish(self.batch, job, result, time.monotonic() - started)
         del self.in_flight[job.pk]
         if state is None:

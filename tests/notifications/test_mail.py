@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from django.core.mail import BadHeaderError
 from icalendar import Calendar, Event
 
 from appointments.models import Appointment
@@ -210,22 +211,31 @@ def test_a_leads_name_cannot_add_headers_or_html(
     assert "<b>Bold</b>" not in get_part(mailoutbox[0], "text/html")
 
 
-def test_an_email_is_retried_after_the_mail_server_failed(
-    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "name"), [(ConnectionRefusedError(), "mail_server"), (BadHeaderError("a bug"), "internal_error")]
+)
+def test_an_email_that_could_not_be_sent_is_retried_and_holds_no_place_until_then(
+    error: Exception,
+    name: str,
+    api: ApiClient,
+    organization: Organization,
+    host: Membership,
+    mailoutbox: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
     api.book(host_email=host.user.email)
     with monkeypatch.context() as broken:
-        broken.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", refuse_connection)
+        broken.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", fail)
         send_emails(organization)
     failed = Notification.objects.of(organization).get()
     Notification.objects.of(organization).update(next_attempt_at=datetime.fromisoformat("2026-01-01T00:00:00Z"))
 
     send_emails(organization)
 
-    assert (failed.state, failed.last_error, failed.attempt_count) == (State.PENDING, "mail_server", 1)
+    assert (failed.state, failed.last_error, failed.attempt_count) == (State.PENDING, name, 1)
+    assert failed.lease_token is None
     assert len(mailoutbox) == 1
     assert Notification.objects.of(organization).get().state == State.DONE
-
-
-def refuse_connection(*_: object) -> None:
-    raise ConnectionRefusedError
