@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 
+from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from leads.models import DuplicateSearch, Lead, PossibleDuplicate
@@ -112,8 +113,12 @@ def find_similar(lead: Lead) -> list[Similar]:
         return [Similar(*row) for row in cursor.fetchall()]
 
 
+@transaction.atomic
 def dismiss(*, organization: Organization, leads: tuple[UUID, UUID]) -> None:
+    """Remember that these are two people. Locks them. Raises Conflict if one is gone."""
     first, second = sorted(leads)
+    if len(Lead.objects.of(organization).select_for_update(no_key=True).filter(pk__in=leads).order_by("pk")) < 2:
+        raise Conflict("One of these leads was merged meanwhile, so nothing was remembered")
     PossibleDuplicate.objects.of(organization).update_or_create(
         organization=organization,
         first_id=first,

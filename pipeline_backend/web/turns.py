@@ -102,12 +102,13 @@ class Requests(Generic[Item]):
 class Turns(Generic[Item]):
     """A queue of requests for threads. The time that a method takes is bounded, and any thread may call it.
 
-    A group has at most half as many requests in flight as there are threads, one less for a second after a request of
-    another group, and all pages together have at most half. But a group's first page doesn't wait for its other requests, nor the reverse: slow pages never stop the API. A group's
-    pages leave a thread for pages to other groups, and a person has one in flight. Files have one thread beside those
-    of pages; with less than four threads they are pages. Pages of known browsers without a session, and those of
-    strangers, each have at most half of the pages' threads. Each kind of page has waiting places of its own; when they
-    are full, a page of the group with the most gives way to one of a smaller group, and `give_up` is called with it.
+    A group has at most half as many requests in flight as there are threads, one less for a second after a request
+    of another group, and all pages together have at most half. But a group's first page doesn't wait for its other
+    requests, nor the reverse: slow pages never stop the API. A group's pages leave a thread for pages to other
+    groups, and a person has one in flight. Files have one thread beside those of pages; with less than four threads
+    they are pages. Pages of known browsers without a session, and those of strangers, each have at most half of the
+    pages' threads. Each kind of page has waiting places of its own; when they are full, a page of the group with
+    the most gives way to one of a smaller group, and `give_up` is called with it.
     """
 
     def __init__(self, threads: int, give_up: Callable[[Item], None]) -> None:

@@ -141,12 +141,12 @@ def merge_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpR
     older, newer = sorted(pair, key=lambda lead: (lead.created_at, lead.pk))
     if older.pk == newer.pk or older.organization_id != newer.organization_id:
         raise Http404
-    if request.method == "POST" and "dismiss" in request.POST:
-        dismiss(organization=older.organization, leads=(older.pk, newer.pk))
-        messages.success(request, f"{older} and {newer} are remembered as two people.")
-        return redirect("admin:leads_possibleduplicate_changelist")
     if request.method == "POST":
         try:
+            if "dismiss" in request.POST:
+                dismiss(organization=older.organization, leads=(older.pk, newer.pk))
+                messages.success(request, f"{older} and {newer} are remembered as two people.")
+                return redirect("admin:leads_possibleduplicate_changelist")
             return redirect(row_url(merge_chosen(page, request, older, newer)))
         except DomainError as error:
             messages.error(request, str(error))

@@ -13,6 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
+from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import now
 from leads.duplicates import BATCH, describe_reasons, dismiss, find_similar, search_batch
 from leads.models import Lead, LeadMerge, PossibleDuplicate
@@ -155,6 +156,8 @@ def test_pairs_that_are_no_duplicates_are_remembered_also_when_a_lead_is_merged(
     merge(organization, ids[2], ids[1])
     assert find_similar(Lead.objects.of(organization).get(pk=ids[0])) == []
     assert pairs(organization) == set()
+    with pytest.raises(Conflict, match="was merged meanwhile"):
+        dismiss(organization=organization, leads=(ids[1], ids[0]))
 
 
 def test_a_lead_with_many_such_pairs_is_merged_in_the_same_statements(
