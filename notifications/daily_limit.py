@@ -7,10 +7,10 @@ E-mails to leads have a lower limit besides, so that no organization uses the se
 are not sent at all: a day later, an invitation or a reminder would be of no use.
 """
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now, TruncDate
 
 from foundation.outbox import Limit
@@ -20,17 +20,20 @@ MAILS_PER_DAY = 5000
 LEAD_MAILS_PER_DAY = 1000
 
 
+TODAY = TruncDate(Now(), tzinfo=UTC)
+
+
 class DailyLimit(Limit[Organization]):
     pause_field = "mail_paused_until"
 
     def take(self, organization: Organization, count: int) -> int:
         """Count as many e-mails as the limit allows, and return how many. If not all, pause until tomorrow."""
-        rows = Organization.objects.filter(pk=organization.pk)
-        today: date = rows.values_list(TruncDate(Now(), tzinfo=UTC), flat=True).get()
-        counted = organization.mail_count if organization.mail_count_date == today else 0
+        rows = of_today(organization.pk)
+        today, counted = rows.values_list("mail_count_date", "mail_count").get()
         taken = max(0, min(MAILS_PER_DAY - counted, count))
-        rows.update(mail_count=counted + taken, mail_count_date=today)
+        rows.update(mail_count=counted + taken)
         if taken < count:
+            assert today
             rows.update(mail_paused_until=datetime.combine(today + timedelta(days=1), time(), UTC))
         return taken
 
@@ -41,10 +44,15 @@ class DailyLimit(Limit[Organization]):
 
 def take_for_leads(organization_id: UUID, count: int) -> int:
     """Count as many e-mails to leads as the limit allows, and return how many. The organization's row is locked."""
-    rows = Organization.objects.filter(pk=organization_id)
-    today, day, counted = rows.values_list(TruncDate(Now(), tzinfo=UTC), "mail_count_date", "lead_mail_count").get()
-    counted = counted if day == today else 0
+    rows = of_today(organization_id)
+    counted = rows.values_list("lead_mail_count", flat=True).get()
     taken = max(0, min(LEAD_MAILS_PER_DAY - counted, count))
-    new_day = {} if day == today else {"mail_count_date": today, "mail_count": 0}
-    rows.update(lead_mail_count=counted + taken, **new_day)
+    rows.update(lead_mail_count=counted + taken)
     return taken
+
+
+def of_today(organization_id: UUID) -> QuerySet[Organization]:
+    """Return the organization's row, whose counts are today's: the first e-mail of a day sets both to 0."""
+    rows = Organization.objects.filter(pk=organization_id)
+    rows.exclude(mail_count_date=TODAY).update(mail_count_date=TODAY, mail_count=0, lead_mail_count=0)
+    return rows

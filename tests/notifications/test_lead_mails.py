@@ -301,12 +301,14 @@ def test_an_organization_has_a_limit_of_emails_to_leads_a_day(
     with time_machine.travel("2026-12-01T11:00:00Z"):
         refused = Notification.objects.of(organization).get(state=State.DEAD)
     Organization.objects.update(mail_count_date="2026-12-01")
+    api.cancel(external_reference="ref-1")
+    assert sent_to_leads(organization, mailoutbox) == []  # the first e-mail of the new day is to a member
     api.cancel(external_reference="ref-0", notify_lead=True)
 
     assert (len(first_day), refused.last_error) == (2, "lead_limit")
     assert len(sent_to_leads(organization, mailoutbox)) == 1
-    # Members get theirs: three bookings and a cancellation.
-    assert Notification.objects.of(organization).filter(recipient=host, state=State.DONE).count() == 4
+    # Members get theirs: three bookings and two cancellations.
+    assert Notification.objects.of(organization).filter(recipient=host, state=State.DONE).count() == 5
 
 
 HOSTILE = 'Ada\r\nBcc: victim {host} =?utf-8?q?x?= <b>"x"<i>\u202e'
