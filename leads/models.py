@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce, Lower, Now
 
 from foundation.api.emails import ERASED_DOMAIN, spellings
 from foundation.db.names import fold_name
-from foundation.db.timestamps import MillisecondDateTimeField, now
+from foundation.db.timestamps import MillisecondDateTimeField, isoformat_z, now
 from leads.imports.models import (  # noqa: F401  # so that Django knows them
     Import,
     ImportColumn,
@@ -259,6 +259,12 @@ class NextStep(TenantModel, ActorFields):
             models.Index(fields=["owner", "at"], condition=Q(done_at=None), name="next_step_of_owner"),
             models.Index(fields=["lead", "-created_at", "-id"], name="next_step_newest"),
         ]
+
+    @property
+    def values(self) -> list[str | None]:
+        """What a person can change, as texts."""
+        owner = self.owner_id
+        return [isoformat_z(self.at), self.type, self.note, str(owner) if owner else None]
 
     def __str__(self) -> str:
         return self.get_type_display()

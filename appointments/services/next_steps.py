@@ -1,5 +1,6 @@
 """The services of next steps. Each locks the lead, and keeps its own columns and touch point in line (L3, L13)."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -83,9 +84,21 @@ def finish_next_step(*, organization: Organization, actor: Actor, lead_id: UUID,
 
 
 @atomic_with_retry
-def remove_next_step(*, organization: Organization, actor: Actor, lead_id: UUID, step_id: UUID) -> None:
-    """Delete an open next step that was set by mistake. Raises as `finish_next_step` does."""
+def remove_next_step(
+    *,
+    organization: Organization,
+    actor: Actor,
+    lead_id: UUID,
+    step_id: UUID,
+    values: Sequence[str | None] | None = None,
+) -> None:
+    """Delete an open next step that was set by mistake. Raises as `finish_next_step` does.
+
+    With `values`, those of the step when it was set, raises Conflict if someone has changed it since.
+    """
     lead, step = get_open_step(organization, lead_id, step_id)
+    if values is not None and values != step.values:
+        raise Conflict("Someone has changed this next step since")
     if is_touch_point(lead, step):
         lead.next_touch_point_at = lead.next_touch_point_type = None
     step.delete()

@@ -1,6 +1,7 @@
 """The actions on selected appointments of the list."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -72,10 +73,10 @@ def outcome_question(rows: list[Appointment]) -> str:
 
 
 def outcome_values(appointment: Appointment) -> list[Any]:
-    """Return the ids of the outcome, of the lead's status, and of the lead's open next steps. Locks the lead."""
+    """Return the ids of the outcome and the lead's status, and the lead's open next steps by id. Locks the lead."""
     lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
-    outcome, steps = appointment.outcome_id, open_steps(lead).values_list("pk", flat=True)
-    return [str(outcome) if outcome else None, str(lead.status_id), [str(step) for step in steps]]
+    outcome, steps = appointment.outcome_id, {str(step.pk): step.values for step in open_steps(lead)}
+    return [str(outcome) if outcome else None, str(lead.status_id), steps]
 
 
 @atomic_with_retry
@@ -93,8 +94,15 @@ def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], a
         outcome=(UUID(former), UUID(undone)),
         lead_status=(UUID(former_status), UUID(status)),
     )
-    for step in set(steps_after) - set(steps):
-        remove_next_step(organization=organization, actor=actor, lead_id=appointment.lead_id, step_id=UUID(step))
+    for step in steps_after.keys() - steps:
+        with suppress(Conflict):  # it is done, gone or changed already
+            remove_next_step(
+                organization=organization,
+                actor=actor,
+                lead_id=appointment.lead_id,
+                step_id=UUID(step),
+                values=steps_after[step],
+            )
 
 
 set_outcome_selected = selected_action(

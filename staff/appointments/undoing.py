@@ -60,7 +60,7 @@ def undo_button(
         "row": str(after.pk),
         "outcome": [str(before.outcome_id), str(after.outcome_id)],
         "lead_status": [str(before.lead.status_id), str(after.lead.status_id)],
-        "step": step and str(step.pk),
+        "step": step and [str(step.pk), step.values],
     }
     places = {name: value for name in PLACES if (value := request.POST.get(name, request.GET.get(name)))}
     query = urlencode(places if board is None else {"board": board})
@@ -83,8 +83,9 @@ def undo(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form
         lead_status=(former_status, status),
     )
     if token["step"]:
-        with suppress(Conflict):  # it is done or gone already
+        step, values = token["step"]
+        with suppress(Conflict):  # it is done, gone or changed already
             services.remove_next_step(
-                organization=organization, actor=actor, lead_id=restored.lead_id, step_id=UUID(token["step"])
+                organization=organization, actor=actor, lead_id=restored.lead_id, step_id=UUID(step), values=values
             )
     return f"Undone. The outcome is {restored.outcome} again."

@@ -9,7 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from appointments.models import Appointment
-from appointments.services import set_next_step
+from appointments.services import change_next_step, finish_next_step, set_next_step
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
 from leads.privacy.erasing import request_erasure
@@ -185,6 +185,16 @@ def test_a_follow_up_of_selected_appointments_asks_when(
     undone = owner.post(list_url(Appointment), undo_of(response))
     assert shown_messages(undone)[-1] == "Undone for 2."
     assert state_of(organization) == before
+    # A step that a colleague has changed since, or that is done, stays.
+    response = send(owner, "set_outcome_selected", rows, follow_up.pk, **when)
+    (changed, done) = NextStep.objects.of(organization).order_by("lead__email")
+    by: dict[str, Any] = {"organization": organization, "actor": owner_actor(organization)}
+    change_next_step(**by, lead_id=changed.lead_id, step_id=changed.pk, at=changed.at, type="EMAIL")
+    finish_next_step(**by, lead_id=done.lead_id, step_id=done.pk)
+    undone = owner.post(list_url(Appointment), undo_of(response))
+    assert shown_messages(undone)[-1] == "Undone for 2."
+    assert NextStep.objects.of(organization).get(pk=changed.pk).type == "EMAIL"
+    assert NextStep.objects.of(organization).count() == 2
 
 
 def undo_of(response: Any) -> dict[str, str]:
