@@ -64,7 +64,7 @@ class Recorder:
 
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
         """Run a statement for Django's `execute_wrapper`. Raises Enough after as many statements as the limit."""
-        if self.is_explaining or not sql.lstrip().startswith(EXPLAINED):
+        if self.is_explaining or not sql.lstrip("( \n").startswith(EXPLAINED):  # a union is in brackets
             return execute(sql, params, many, context)
         if self.limit is not None and len(self.statements) >= self.limit:
             raise Enough
