@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.admin import AdminSite, ModelAdmin
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
 from django.db import OperationalError
 from django.db.models import ForeignKey, Model
 from django.http import HttpRequest, HttpResponseRedirect
@@ -51,21 +51,23 @@ class PipelineAdminSite(UnfoldAdminSite):
         return request.user.is_active and (request.user.is_superuser or bool(roles_by_organization(request)))
 
     def admin_view(self, view: Callable[..., HttpResponseBase], cacheable: bool = False) -> Any:
-        """Wrap every view except those for signing in: two factors if required, and a second try after a deadlock."""
+        """Wrap every view except those for signing in: two factors if required, and a second try after a conflict."""
         if view == self.logout:
             return view  # also for people who are no longer a member of any organization
 
         @wraps(view)
-        def retry_on_deadlock(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        def retry_after_conflict(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
             try:
                 return view(request, *args, **kwargs)
             except OperationalError as error:
                 if not is_serialization_failure(error):
                     raise
+            except ObjectDoesNotExist:
+                pass  # someone has deleted the row that this request wanted to lock: the page says so, now
             # Two people have saved the same rows in a different order. The aborted request has changed nothing.
             return view(request, *args, **kwargs)
 
-        return super().admin_view(require_two_factor(retry_on_deadlock), cacheable)
+        return super().admin_view(require_two_factor(retry_after_conflict), cacheable)
 
     def login(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
         if request.method == "GET" and self.has_permission(request):

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFieldsSent
+from django.core.exceptions import ObjectDoesNotExist, RequestDataTooBig, SuspiciousOperation, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError, connection
 from psycopg.errors import IdleInTransactionSessionTimeout, InternalError, ReadOnlySqlTransaction, TransactionTimeout
 from rest_framework import exceptions, status
@@ -99,8 +99,7 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     """Return the response to any exception: always JSON, and without internal details."""
     from rest_framework import views  # noqa: PLC0415  # loads our authentication, which needs this module
 
-    if isinstance(error, exceptions.ValidationError):
-        error = ValidationFailed(dict(flatten_errors(error.detail)))
+    error = as_domain_error(error)
     if isinstance(error, ValidationFailed):
         return error_response(400, next(iter(error.errors.values()))[0], errors=error.errors)
     if isinstance(error, PreconditionFailed):
@@ -130,6 +129,15 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
         return response
     logger.exception("unexpected error", exc_info=error, extra={"api_request": context.get("request")})
     return error_response(500, SERVER_ERROR)
+
+
+def as_domain_error(error: Exception) -> Exception:
+    if isinstance(error, exceptions.ValidationError):
+        return ValidationFailed(dict(flatten_errors(error.detail)))
+    if isinstance(error, ObjectDoesNotExist):
+        logger.warning("a row was deleted during the request", exc_info=error)
+        return ResourceNotFound()
+    return error
 
 
 def is_unavailable(error: BaseException | None) -> bool:

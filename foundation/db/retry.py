@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import IntegrityError, OperationalError, transaction
 from psycopg.errors import DeadlockDetected, SerializationFailure
 
@@ -17,8 +18,8 @@ MAX_ATTEMPTS = 4
 def atomic_with_retry(function: Callable[P, T]) -> Callable[P, T]:
     """Run the decorated function in a transaction, and again after a conflict, `MAX_ATTEMPTS` times at most.
 
-    A conflict is an integrity error (another transaction inserted the same row first), a deadlock or a serialization
-    failure. The function must be safe to call again.
+    A conflict is an integrity error (another transaction inserted the same row first), a row that is gone when it is to
+    be locked, a deadlock or a serialization failure. The function must be safe to call again.
     """
 
     @wraps(function)
@@ -27,8 +28,8 @@ def atomic_with_retry(function: Callable[P, T]) -> Callable[P, T]:
             try:
                 with transaction.atomic():
                     return function(*args, **kwargs)
-            except IntegrityError:
-                pass  # the next attempt finds the row that the other transaction has committed
+            except (IntegrityError, ObjectDoesNotExist):
+                pass  # the next attempt finds what the other transaction has committed
             except OperationalError as error:
                 if not is_serialization_failure(error):
                     raise

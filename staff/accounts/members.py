@@ -86,7 +86,7 @@ class MemberForm(RoleForm):
         hours = self.fields["working_hours"]
         hours.help_text = f"{hours.help_text}{other_zone(self.instance)}"
 
-    def lock_row(self) -> Model | None:
+    def lock_row(self) -> Model:
         services.lock_owners(self.organization)  # as `change_member` does first
         return super().lock_row()
 

@@ -49,7 +49,7 @@ class EndpointForm(TenantForm):
             "paused_until": "Paused until then: the host has reached its limit of requests per minute.",
         }
 
-    def lock_row(self) -> Model | None:
+    def lock_row(self) -> Model:
         lock_organization(self.organization)  # as `change_endpoint` does first
         return super().lock_row()
 

@@ -126,9 +126,7 @@ class ObjectAction:
             return impossible
         present = row
         if request.method == "POST":
-            present = type(row).objects.of(row.organization).select_for_update().filter(pk=row.pk).first()
-        if present is None:
-            return "this is gone. Someone has deleted it, or merged it with another one."
+            present = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
         if str(self.state(present)) == seen:
             return impossible
         if self.is_done(present, form):

@@ -241,7 +241,8 @@ class ServiceAdmin(ModelAdmin):
             return super().delete_view(request, object_id, extra_context)
         except DomainError as error:
             messages.error(request, str(error))
-        return redirect(row_url(self.get_object(request, unquote(object_id))))
+        row = self.get_object(request, unquote(object_id))
+        return redirect(row_url(row)) if row else self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
 
     def get_deleted_objects(
         self, objs: QuerySet | list[Model], request: HttpRequest

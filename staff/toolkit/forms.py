@@ -23,7 +23,6 @@ EMAIL_PROBLEMS = {
     NOT_ASCII: "Use only ASCII characters before the @.",
     IS_ERASED: "This is the address of an erased lead.",
 }
-GONE = "Someone has deleted this record since you opened it, or merged it with another one. Nothing was saved."
 
 
 def validate_year(day: date) -> None:
@@ -70,19 +69,14 @@ class ServiceForm(forms.ModelForm):
         fields = [field for field in row._meta.concrete_fields if field.name in self.base_fields]
         return sha256(repr([field.value_from_object(row) for field in fields]).encode()).hexdigest()
 
-    def lock_row(self) -> Model | None:
-        """Return the stored row, which stays locked until this save ends; None if it is gone."""
+    def lock_row(self) -> Model:
+        """Return the stored row, which stays locked until this save ends."""
         # no_key: foreign keys to the row can still be checked while it is locked.
-        rows = type(self.instance)._base_manager.select_for_update(no_key=True)
-        return rows.filter(pk=self.instance.pk).first()
+        return type(self.instance)._base_manager.select_for_update(no_key=True).get(pk=self.instance.pk)
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if "version" not in self.fields:
-            return cleaned
-        if (stored := self.lock_row()) is None:
-            raise ValidationError(GONE)
-        if self.version_of(stored) != cleaned.get("version"):
+        if "version" in self.fields and self.version_of(self.lock_row()) != cleaned.get("version"):
             raise ValidationError(
                 "Someone else has changed this record since you opened it. Nothing was saved: reload the page and "
                 "enter your changes again."

@@ -11,6 +11,7 @@ from leads.models import CustomField, Lead
 from organizations import services
 from organizations.models import MemberRole, Membership, Organization, SecurityEvent
 from staff.toolkit.actions import ConfirmationForm
+from staff.toolkit.base import ServiceAdmin
 from staff.toolkit.forms import ServiceForm
 from tests.factories import make_api, make_custom_field, make_event_type, make_member
 from tests.staff.forms import form_data
@@ -209,22 +210,26 @@ def test_a_form_or_a_button_of_a_row_that_was_deleted_meanwhile_says_so(
     field, lead = make_row(organization, CustomField), Lead.objects.of(organization).get()
     url, move = admin_url(CustomField, "change", field.pk), admin_url(Lead, "set_status", lead.pk)
     stale, status = form_data(owner, url), {"state": str(lead.status_id), "status": str(lead.status_id)}
-    lock_row, is_valid = ServiceForm.lock_row, ConfirmationForm.is_valid
+    find, lost = ServiceAdmin.get_object, []
 
-    def delete_and_lock(form: ServiceForm) -> Any:
-        CustomField.objects.of(organization).filter(pk=field.pk).delete()
-        return lock_row(form)
+    def lose(row: Any) -> None:
+        """As if another transaction had deleted the row while this one waited for it."""
+        lost.append(row)
+        raise type(row).DoesNotExist
 
-    def delete_and_check(form: ConfirmationForm) -> bool:
-        Lead.objects.of(organization).filter(pk=lead.pk).delete()
-        return is_valid(form)
+    def find_what_is_left(page: Any, request: Any, object_id: str, from_field: str | None = None) -> Any:
+        return None if lost else find(page, request, object_id, from_field)
 
-    monkeypatch.setattr(ServiceForm, "lock_row", delete_and_lock)
-    monkeypatch.setattr(ConfirmationForm, "is_valid", delete_and_check)
-    saved, moved = owner.post(url, stale), owner.post(move, status)
+    monkeypatch.setattr(ServiceForm, "lock_row", lambda form: lose(form.instance))
+    monkeypatch.setattr(ConfirmationForm, "is_valid", lambda form: lose(form.subject))
+    monkeypatch.setattr(ServiceAdmin, "get_object", find_what_is_left)
+    saved = owner.post(url, stale)
+    lost.clear()
+    moved = owner.post(move, status)
 
-    assert "Someone has deleted this record" in form_errors(saved)[0]
-    assert "this is gone" in shown_messages(moved)[0]
+    for response in (saved, moved):
+        assert (response.status_code, response.url) == (302, "/admin/")
+        assert "doesn’t exist. Perhaps it was deleted?" in shown_messages(response)[0]
 
 
 def test_a_member_who_loses_the_role_while_they_save_does_not_keep_it(
