@@ -114,7 +114,7 @@ class CustomFilter(FormFilter):
 
     def bound(self, text: str) -> JsonValue:
         if self.field.type == TYPE.DATE:
-            return parse_day(text).isoformat()
+            return parse_day(text, of_any_year=True).isoformat()
         try:
             number: float = forms.FloatField().clean(text)
         except ValidationError:

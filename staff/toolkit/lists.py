@@ -143,14 +143,14 @@ class DayRangeFilter(RangeDateFilter):
 
 
 def describe_days(first: str | None, last: str | None) -> str:
-    days = [(word, date_format(parse_day(text), "j M Y")) for word, text in (("from", first), ("to", last)) if text]
-    return " ".join(text for pair in days for text in pair)
+    days = [(word, parse_day(text, of_any_year=True)) for word, text in (("from", first), ("to", last)) if text]
+    return " ".join(f"{word} {date_format(day, 'j M Y')}" for word, day in days)
 
 
-def parse_day(text: str) -> date:
+def parse_day(text: str, *, of_any_year: bool = False) -> date:
     """Return the day of a query parameter. Raises IncorrectLookupParameters unless its year is one of the API's."""
     day = parse_date_str(text)
-    if day is None or day.year not in YEARS:
+    if day is None or not (of_any_year or day.year in YEARS):
         raise IncorrectLookupParameters
     return day
 
