@@ -4,7 +4,8 @@ Notifications and invitations count together, when a worker claims them, in the 
 has locked. Those beyond the limit stay pending, and the queue is paused until the next day begins in UTC.
 
 E-mails to leads have a lower limit besides, so that no organization uses the server for its mailings. Beyond it they
-are not sent at all: a day later, an invitation or a reminder would be of no use.
+are not sent at all: a day later, an invitation or a reminder would be of no use. So each counts once, at its first
+attempt.
 """
 
 from datetime import UTC, datetime, time, timedelta
@@ -18,8 +19,6 @@ from organizations.models import Organization
 
 MAILS_PER_DAY = 5000
 LEAD_MAILS_PER_DAY = 1000
-
-
 TODAY = TruncDate(Now(), tzinfo=UTC)
 
 
@@ -49,6 +48,11 @@ def take_for_leads(organization_id: UUID, count: int) -> int:
     taken = max(0, min(LEAD_MAILS_PER_DAY - counted, count))
     rows.update(lead_mail_count=counted + taken)
     return taken
+
+
+def give_back_for_leads(organization_id: UUID, count: int) -> None:
+    rows = Organization.objects.filter(pk=organization_id, lead_mail_count__gte=count)
+    rows.update(lead_mail_count=F("lead_mail_count") - count)
 
 
 def of_today(organization_id: UUID) -> QuerySet[Organization]:

@@ -5,7 +5,7 @@ import contextlib
 import smtplib
 import socket
 from abc import abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -15,14 +15,15 @@ import orjson
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from foundation.db.timestamps import now
 from foundation.metrics.definitions import LIMITS_EXCEEDED
-from foundation.outbox import ClaimedJob, Group, Queue, Result, Session, State
+from foundation.outbox import Batch, ClaimedJob, Group, Queue, Result, Session, State
 from notifications import mail, slack
-from notifications.daily_limit import DailyLimit, take_for_leads
+from notifications.daily_limit import DailyLimit, give_back_for_leads, take_for_leads
 from notifications.lead_mail import render_to_lead
 from notifications.models import LEAD_KINDS, ChannelKind, Notification
 from organizations.models import Organization
@@ -115,11 +116,18 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
         late = [job for job in to_leads if is_late(job)]
         end(late, state=State.CANCELED)
         to_leads = [job for job in to_leads if job not in late]
-        refused = to_leads[take_for_leads(jobs[0].organization_id, len(to_leads)) :]
+        new = [job for job in to_leads if is_first_attempt(job)]
+        refused = new[take_for_leads(jobs[0].organization_id, len(new)) :] if new else []
         if refused:
             LIMITS_EXCEEDED.labels("lead_emails").inc()
             end(refused, state=State.DEAD, last_error="lead_limit")
         return [job for job in jobs if job not in late and job not in refused]
+
+    @transaction.atomic
+    def release(self, batch: Batch[Organization, Notification], unsent: Sequence[Notification]) -> None:
+        super().release(batch, unsent)
+        if new := sum(job.kind in LEAD_KINDS and is_first_attempt(job) for job in unsent):
+            give_back_for_leads(batch.group.pk, new)
 
     def render(self, notification: Notification) -> EmailMultiAlternatives | Result:
         recipient = notification.recipient
@@ -130,6 +138,10 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
         if notification.kind in LEAD_KINDS:  # a test, which a member sends to themselves
             return render_to_lead(notification, recipient.user.email)
         return mail.render(notification, recipient.user)
+
+
+def is_first_attempt(notification: Notification) -> bool:
+    return not (notification.attempt_count or notification.claim_count)
 
 
 def is_late(notification: Notification) -> bool:

@@ -45,5 +45,17 @@ how its jobs are grouped, limited and sent.
 
 from foundation.outbox.dispatcher import Dispatcher, dispatch, run_group
 from foundation.outbox.models import Job, Result, State
-from foundation.outbox.queue import FAST, MAX_CLAIMS, SLOW, ClaimedJob, Group, Lane, Limit, Queue, Session, load_queues
+from foundation.outbox.queue import (
+    FAST,
+    MAX_CLAIMS,
+    SLOW,
+    Batch,
+    ClaimedJob,
+    Group,
+    Lane,
+    Limit,
+    Queue,
+    Session,
+    load_queues,
+)
 from foundation.outbox.wakeup import WAKE_UP_TASK, notify_on_commit, publish, send_on_commit

@@ -20,6 +20,7 @@ from leads.privacy.erasing import request_erasure
 from notifications import daily_limit
 from notifications.lead_messages import STANDARD_TEXTS
 from notifications.models import LEAD_KINDS, Kind, LeadMessage, Notification
+from notifications.queues import EMAILS
 from organizations.models import MemberRole, Membership, Organization, User
 from tests.client import ApiClient, booking_payload
 from tests.factories import make_member, owner_actor, owner_of, snapshot_of
@@ -309,6 +310,32 @@ def test_an_organization_has_a_limit_of_emails_to_leads_a_day(
     assert len(sent_to_leads(organization, mailoutbox)) == 1
     # Members get theirs: three bookings and two cancellations.
     assert Notification.objects.of(organization).filter(recipient=host, state=State.DONE).count() == 5
+
+
+def test_an_email_to_a_lead_counts_once_however_often_it_is_claimed(
+    api: ApiClient,
+    organization: Organization,
+    host: Membership,
+    messages: None,
+    mailoutbox: list[Any],
+    monkeypatch: Any,
+):
+    monkeypatch.setattr(daily_limit, "LEAD_MAILS_PER_DAY", 1)
+    api.book(host_email=host.user.email, notify_lead=True)
+    for _ in range(3):  # as when a slow mail server takes the lease's time for others
+        batch = EMAILS.claim(organization.pk)
+        assert batch
+        EMAILS.release(batch, batch.jobs)
+    with monkeypatch.context() as broken:
+        broken.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", fail)
+        assert sent_to_leads(organization, mailoutbox) == []
+    Notification.objects.of(organization).update(next_attempt_at=datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert [email.to for email in sent_to_leads(organization, mailoutbox)] == [["ada@example.com"]]
+
+
+def fail(*_: object) -> None:
+    raise ConnectionRefusedError
 
 
 HOSTILE = 'Ada\r\nBcc: victim {host} =?utf-8?q?x?= <b>"x"<i>\u202e'
