@@ -5,6 +5,7 @@ compared with the beginning and the end of the phone number.
 """
 
 import re
+import unicodedata
 from collections.abc import Collection
 from uuid import UUID
 
@@ -13,7 +14,6 @@ from django.db import connection
 MAX_FOUND = 10_000  # of the leads of a search, in no particular order if there are more
 MAX_WORD = 60  # characters of a word that the index has
 PHONE = re.compile(r"[+(]*\d[\d\s()./+-]{2,}")
-SEPARATORS = re.compile(r"[\s!-/:-@\[-`{-~]+")  # those of the index: spaces and ASCII's punctuation
 FOUND = "SELECT leads_found(%s::uuid[], %s::text[], %s, %s)"
 
 
@@ -26,8 +26,13 @@ def read_terms(text: str) -> tuple[list[str], bool]:
     words: list[str] = []
     for word in text.split():
         is_email = "@" in word.strip("@") or word.startswith("@")
-        words += [word] if is_email else [part[:MAX_WORD] for part in SEPARATORS.split(word)]
+        words += [word] if is_email else [part[:MAX_WORD] for part in split_words(word)]
     return [word for word in words if word.strip("@")], False
+
+
+def split_words(text: str) -> list[str]:
+    """Split as the index does: at spaces, and at punctuation and symbols of any script."""
+    return "".join(" " if unicodedata.category(letter)[0] in "PS" else letter for letter in text).split()
 
 
 def find_leads(organizations: Collection[UUID], text: str, most: int = MAX_FOUND) -> list[UUID]:

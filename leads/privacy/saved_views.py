@@ -10,7 +10,7 @@ from django.http import QueryDict
 from leads.imports.terms import fold
 from leads.models import Lead
 from leads.privacy.identities import Identity, identity_of
-from leads.search import SEPARATORS
+from leads.search import split_words
 from organizations.models import SavedView
 
 # Fewer digits of a phone number, or letters of a name, say nothing about a person.
@@ -63,4 +63,4 @@ def is_start(word: str, sorted_words: Sequence[str], min_letters: int = 0) -> bo
 
 
 def words_of(text: str) -> set[str]:
-    return set(SEPARATORS.split(fold(text))) - {""}
+    return set(split_words(fold(text)))

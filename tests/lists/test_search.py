@@ -94,6 +94,7 @@ def found(client: Client, model: type, text: str) -> list[UUID]:
         ("jose", "jose"),
         ("JOSÉ mar", "jose"),
         ("o'neill", "jose"),
+        ("o’neill", "jose"),
         ("mar neil", "jose"),
         ("lena lukasz", "anna"),
         ("ольг", "olga.p"),
