@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from appointments.day_counts import store_days
 from appointments.models import Appointment
 from benchmarks.bulk_data import (
     BULK_SETTINGS,
@@ -185,6 +186,8 @@ def fill(appointments: int) -> Organization:
         for _ in range(DUPLICATE_BATCHES):
             search_batch(organization=organization)
         cursor.execute("RESET ALL")
+    while store_days(organization=organization):
+        pass  # as the periodic task has done
     return organization
 
 
