@@ -22,6 +22,7 @@ from django.utils import timezone
 from appointments.conditions import ENDS_AT, LONGEST
 from appointments.free_times import free_spans, next_quarter
 from appointments.models import LONG_COLUMNS, Appointment
+from foundation.db.expressions import is_any_of
 from foundation.db.timestamps import isoformat_z, now
 from organizations.models import CAN_BE_ASSIGNED, IS_ACTIVE_MEMBER, MemberRole, Membership, Organization
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
@@ -186,7 +187,12 @@ def first_of_each_day(rows: QuerySet[Appointment], limit: int, page: CalendarPag
         of_day=Window(Count("pk"), partition_by=day),
         place=Window(RowNumber(), partition_by=day, order_by=["schedule_time", "id"]),
     )
-    return list(numbered.filter(place__lte=limit).defer(*LONG_COLUMNS))
+    # Their ids first: to number whole rows, PostgreSQL would join and sort all of them.
+    of_days = dict(numbered.filter(place__lte=limit).order_by().values_list("pk", "of_day"))
+    shown = list(rows.filter(is_any_of("pk", list(of_days))).defer(*LONG_COLUMNS))
+    for row in shown:
+        row.of_day = of_days[row.pk]  # type: ignore[attr-defined]
+    return shown
 
 
 def page_ids(
