@@ -30,7 +30,8 @@ from staff.toolkit.lists import MAX_COUNT, MAX_SEARCH_LENGTH, NOTHING, describe_
 from staff.toolkit.tenant import has_several_organizations
 
 MAX_SHOWN = 80  # characters of a text in a cell
-MAX_FIELDS = 5  # that a list is filtered by: each may have to read all rows
+MAX_FIELDS = 5  # that a list is filtered by: each may have to read `SEARCHED` rows
+SEARCHED = 250_000  # of the newest rows, for a part of a text or bounds that few rows match: no index finds them
 EMPTY = "Empty"
 TYPE = CustomField.Type
 # What can be entered, by the ends of the parameters' names.
@@ -52,6 +53,8 @@ def listed_fields(page: AnyPage, request: HttpRequest) -> list[CustomField]:
 
 class CustomFilter(FormFilter):
     """A filter by a custom field. Few rows with a chosen value are found by an index, many are met in any order."""
+
+    is_cut = False  # older rows were not searched
 
     def __init__(self, field: CustomField, request: HttpRequest, params: Any, model: Any, page: AnyPage) -> None:
         self.field, self.title = field, field.label
@@ -109,8 +112,17 @@ class CustomFilter(FormFilter):
             ids = find_with_values(self.field, chosen, MAX_COUNT + 1)
         else:
             # Few matches among many rows are looked for once, and not again for each statement of the list.
-            ids = list(found.order_by().values_list("pk", flat=True)[: MAX_COUNT + 1]) if condition else []
+            searched = self.newest(found) if any(map(self.part, self.ends)) else found
+            ids = list(searched.order_by().values_list("pk", flat=True)[: MAX_COUNT + 1]) if condition else []
+        self.is_cut = self.is_cut and len(ids) <= MAX_COUNT
         return rows.filter(is_any_of("pk", ids)) if condition and len(ids) <= MAX_COUNT else found
+
+    def newest(self, found: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of the found rows that are among the organization's newest."""
+        newest = found.model._base_manager.filter(organization=self.field.organization_id).order_by("-created_at")
+        for oldest in newest.values_list("created_at", flat=True)[SEARCHED : SEARCHED + 1]:
+            self.is_cut, found = True, found.filter(created_at__gt=oldest)
+        return found
 
     def bound(self, text: str) -> JsonValue:
         if self.field.type == TYPE.DATE:
@@ -129,7 +141,8 @@ class CustomFilter(FormFilter):
             bounds = describe_days(first, last)
         else:
             bounds = " ".join(text for text in (first and f"from {first}", last and f"to {last}") if text)
-        return ", ".join(text for text in (part and f"contains “{part}”", bounds, chosen) if text)
+        cut = f"in the newest {SEARCHED:,}" if self.is_cut else ""
+        return ", ".join(text for text in (part and f"contains “{part}”", bounds, chosen, cut) if text)
 
 
 def custom_filters(page: AnyPage, request: HttpRequest) -> list[Callable[..., CustomFilter]]:

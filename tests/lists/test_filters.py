@@ -15,6 +15,7 @@ from foundation.db.timestamps import now
 from leads.models import Lead
 from optins.models import OptIn
 from organizations.models import Membership, Organization, SavedView
+from staff.toolkit import custom_lists
 from statuses.models import Status
 from tests.factories import make_api, make_custom_field, make_member, make_organization, owner_of
 from tests.staff.pages import admin_url, logged_in_client
@@ -142,6 +143,26 @@ def test_a_list_is_filtered_by_five_custom_fields_at_most(owner: Client, organiz
 
     assert [page.status_code for page in pages] == [200, 200, 400]
     assert [names[5] in page.content.decode() for page in pages[:2]] == [True, False]
+
+
+def test_a_part_of_a_text_is_searched_in_the_newest_rows_of_a_large_list(
+    owner: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    field = make_custom_field(organization, "LEAD", "goal")
+    first, *_, last = Lead.objects.of(organization).order_by("created_at", "pk")
+    Lead.objects.of(organization).filter(pk__in=[first.pk, last.pk]).update(custom_values={str(field.pk): "A moor"})
+    url = f"{LEADS}&custom_{field.pk.hex}_has=oor"
+
+    everything = owner.get(url)
+    monkeypatch.setattr(custom_lists, "SEARCHED", 2)
+    newest = owner.get(url)
+    monkeypatch.setattr(custom_lists, "MAX_COUNT", 0)
+    many = owner.get(url)
+
+    found = [{lead.pk for lead in page.context["cl"].result_list} for page in (everything, newest, many)]
+    assert found == [{first.pk, last.pk}, {last.pk}, {first.pk, last.pk}]
+    texts = ["contains “oor”, in the newest 2" in page.content.decode() for page in (everything, newest, many)]
+    assert texts == [False, True, False]
 
 
 def test_each_kind_of_custom_field_is_a_filter_a_chip_and_a_column(owner: Client, organization: Organization):
