@@ -58,10 +58,9 @@ class TenantForm(ServiceForm):
         cleaned = super().clean()
         if (new_id := cleaned.get("new_id")) and self.was_added(new_id):
             renew_id(self)
-            name = self.instance._meta.verbose_name
             raise ValidationError(
-                f"You have added a {name} with this form before, and it is gone: someone has deleted it, or merged it "
-                f"with another one. To add another {name}, save again."
+                "What you added with this form before is gone: someone has deleted it, or merged it with another one. "
+                "To add it again, save once more."
             )
         return cleaned
 

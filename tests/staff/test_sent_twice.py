@@ -152,7 +152,7 @@ def test_a_form_whose_row_is_gone_adds_another_one_with_an_id_of_its_own(owner: 
         new_id = refused.context["adminform"].form["new_id"].value()
         added = owner.post(url, {**data, "new_id": new_id})
 
-        assert "You have added a " in form_errors(refused)[0]
+        assert "What you added with this form before is gone" in form_errors(refused)[0]
         assert not model.objects.of(organization).filter(pk=old.pk).exists()
         assert (added.status_code, model.objects.of(organization).filter(pk=new_id).count()) == (302, 1)
 
