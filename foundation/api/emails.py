@@ -9,7 +9,7 @@ from django.core.validators import validate_email
 MAX_EMAIL_LENGTH = 254
 ERASED_DOMAIN = "erased.invalid"  # of the addresses that erased leads get
 INVALID = "must be an e-mail address"
-IS_ERASED = f"must not end with @{ERASED_DOMAIN}, as those of erased leads do"
+IS_ERASED = "is that of an erased lead"
 NOT_ASCII = "must have only ASCII characters before the @"
 
 
