@@ -120,9 +120,13 @@ def test_rows_that_name_an_erased_lead_or_its_appointment_are_refused(mia: Clien
     """docs/interface.md, L20"""
     do("erase", organization)
     erased = Appointment.objects.of(organization).select_related("lead").get()
-    files = {"LEADS": (["email", erased.lead.email], "first name"), "APPOINTMENTS": (["id", str(erased.pk)], "note")}
+    email = erased.lead.email
+    files = {
+        "LEADS": (["email", email], "first name", f"E-mail: “{email}” is that of an erased lead"),
+        "APPOINTMENTS": (["id", str(erased.pk)], "note", "The lead was erased"),
+    }
 
-    for kind, ((name, value), other) in files.items():
+    for kind, ((name, value), other, reason) in files.items():
         page = Page(mia, organization, csv_file([name, other], [value, "Ada"]), kind=kind)
         page.check()
-        assert page.report() == [(2, "REFUSED", "The lead was erased")]
+        assert page.report() == [(2, "REFUSED", reason)]
