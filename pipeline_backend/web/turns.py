@@ -10,7 +10,6 @@ from collections.abc import Callable
 from enum import Enum
 from queue import SimpleQueue
 from threading import Lock
-from time import monotonic
 from typing import Generic, NamedTuple, TypeVar
 
 
@@ -36,7 +35,6 @@ MAX_WAITING_PAGES_OF_CLIENT = 10
 # Other requests of an organization: 100 at once are not unusual, such as retries of one booking.
 MAX_WAITING_REQUESTS_OF_GROUP = 400
 MAX_WAITING_REQUESTS_OF_CLIENT = 200
-SHARED_SECONDS = 1.0  # after the requests of two groups, in which each has fewer in flight
 
 
 class Turn(NamedTuple):
@@ -102,13 +100,12 @@ class Requests(Generic[Item]):
 class Turns(Generic[Item]):
     """A queue of requests for threads. The time that a method takes is bounded, and any thread may call it.
 
-    A group has at most half as many requests in flight as there are threads, one less for a second after a request
-    of another group, and all pages together have at most half. But a group's first page doesn't wait for its other
-    requests, nor the reverse: slow pages never stop the API. A group's pages leave a thread for pages to other
-    groups, and a person has one in flight. Files have one thread beside those of pages; with less than four threads
-    they are pages. Pages of known browsers without a session, and those of strangers, each have at most half of the
-    pages' threads. Each kind of page has waiting places of its own; when they are full, a page of the group with
-    the most gives way to one of a smaller group, and `give_up` is called with it.
+    A group has at most half as many requests in flight as there are threads, and so have all pages together. But a
+    group's first page doesn't wait for its other requests, nor the reverse: slow pages never stop the API. A group's
+    pages leave a thread for pages to other groups, and a person has one in flight. Files have one thread beside those
+    of pages; with less than four threads they are pages. Pages of known browsers without a session, and those of
+    strangers, each have at most half of the pages' threads. Each kind of page has waiting places of its own; when they
+    are full, a page of the group with the most gives way to one of a smaller group, and `give_up` is called with it.
     """
 
     def __init__(self, threads: int, give_up: Callable[[Item], None]) -> None:
@@ -123,7 +120,6 @@ class Turns(Generic[Item]):
         self.requests: dict[Sender | None, dict[str, Requests[Item]]] = {kind: {} for kind in (None, *Sender)}
         self.pages_in_flight = dict.fromkeys(Sender, 0)
         self.senders = deque(Sender)  # in the order of their turns
-        self.last_group, self.shared_until = "", 0.0
 
     def get(self) -> Item:
         with self.lock:
@@ -135,8 +131,6 @@ class Turns(Generic[Item]):
 
     def put(self, turn: Turn, item: Item) -> Refusal | None:
         with self.lock:
-            if turn.group != self.last_group:
-                self.last_group, self.shared_until = turn.group, monotonic() + SHARED_SECONDS
             requests = self.requests[turn.kind].get(turn.group) or Requests[Item]()
             can_start = not requests.is_ready and turn.client not in requests.busy
             can_start = can_start and self.has_place(turn.kind, turn.group, requests)
@@ -159,7 +153,7 @@ class Turns(Generic[Item]):
             if requests.in_flight or requests.size:
                 groups[turn.group] = requests  # at the end: others have waited for this one
             others = self.requests[None].get(turn.group)
-            while others and others.size and self.has_place(None, turn.group, others):
+            if others and others.size and self.has_place(None, turn.group, others):
                 self.start(None, turn.group)
             while any(self.start_page(sender) for sender in tuple(self.senders)):
                 pass
@@ -174,9 +168,8 @@ class Turns(Generic[Item]):
         """Return whether the group may have another of these requests, of this kind, in flight."""
         if not requests.in_flight:
             return True
-        # One page of `half` is left to other groups, and one request while there are any.
-        is_alone = kind is None and monotonic() >= self.shared_until
-        most = self.half if is_alone else 1 if kind is Sender.FILE else max(1, self.half - 1)
+        # One page of `half` is left to other groups.
+        most = self.half if kind is None else 1 if kind is Sender.FILE else max(1, self.half - 1)
         in_flight = sum(groups[group].in_flight for groups in self.requests.values() if group in groups)
         return requests.in_flight < most and in_flight < self.half
 

@@ -12,10 +12,9 @@ from django.test import RequestFactory
 from accounts.sign_in_limits import COOKIE, remember_browser
 from foundation.api.client_address import client_address
 from organizations.models import User
-from pipeline_backend.web import turns
 from pipeline_backend.web.credentials import KnownCredentials
 from pipeline_backend.web.responses import ResponseFiles
-from pipeline_backend.web.turns import SHARED_SECONDS, Refusal, Sender, Turn, Turns
+from pipeline_backend.web.turns import Refusal, Sender, Turn, Turns
 
 ACME = Turn("organization Acme", "10.0.0.1", sender=Sender.IDENTIFIED)
 GLOBEX = Turn("organization Globex", "10.0.0.9", sender=Sender.IDENTIFIED)
@@ -36,21 +35,6 @@ def cookie_of(account: str) -> dict[str, str]:
     response = HttpResponse()
     remember_browser(RequestFactory().get("/"), User(pk=account), response)
     return {"HTTP_COOKIE": f"theme=dark; {COOKIE}={response.cookies[COOKIE].value}"}
-
-
-class Clock:
-    seconds = 0.0
-
-    def pass_by(self, seconds: float) -> None:
-        self.seconds += seconds
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock that stands still unless a test says so."""
-    clock = Clock()
-    monkeypatch.setattr(turns, "monotonic", lambda: clock.seconds)
-    return clock
 
 
 class Server:
@@ -75,32 +59,24 @@ class Server:
         return self.started()
 
 
-def test_an_organization_has_half_of_the_threads_and_one_while_there_is_another_one(clock: Clock):
+def test_an_organization_has_half_of_the_threads_and_another_one_the_rest():
     server = Server()
 
     server.receive(ACME)
     assert not server.turns.is_busy()  # it may count with parallel workers
-    clock.pass_by(SHARED_SECONDS)
-    server.receive(*[ACME] * 19)
-    assert server.started() == [ACME, ACME]
-
-    server.receive(*[GLOBEX] * 3)
+    server.receive(*[ACME] * 19, *[GLOBEX] * 20)
 
     assert server.turns.is_busy()
-    assert server.started() == [GLOBEX]
-    assert server.finish([ACME, GLOBEX]) == [GLOBEX]
-    assert server.finish([ACME, GLOBEX]) == [ACME, GLOBEX]
-    clock.pass_by(SHARED_SECONDS)
-    assert server.finish([GLOBEX, ACME]) == [ACME, ACME]
+    assert server.started() == [ACME, ACME, GLOBEX, GLOBEX]
+    assert server.finish([ACME]) == [ACME]
+    assert server.finish([GLOBEX, GLOBEX]) == [GLOBEX, GLOBEX]
 
 
-def test_clients_of_an_organization_take_turns(clock: Clock):
+def test_clients_of_an_organization_take_turns():
     server = Server()
     colleague = ACME._replace(client="10.0.0.2")
 
-    server.receive(ACME)
-    clock.pass_by(SHARED_SECONDS)
-    server.receive(*[ACME] * 3, colleague)
+    server.receive(*[ACME] * 4, colleague)
 
     assert server.started() == [ACME, ACME]
     assert server.finish([ACME, ACME]) == [ACME, colleague]
@@ -108,13 +84,11 @@ def test_clients_of_an_organization_take_turns(clock: Clock):
     assert server.finish([ACME]) == []
 
 
-def test_pages_of_an_organization_never_stop_its_api_requests_nor_the_reverse(clock: Clock):
+def test_pages_of_an_organization_never_stop_its_api_requests_nor_the_reverse():
     pages, requests = Server(), Server()
 
     pages.receive(ADA, ADA, ADA, ACME, ACME)
-    requests.receive(ACME)
-    clock.pass_by(SHARED_SECONDS)
-    requests.receive(ACME, ACME, ADA, ADA)
+    requests.receive(ACME, ACME, ACME, ADA, ADA)
 
     assert pages.started() == [ADA, ACME]
     assert requests.started() == [ACME, ACME, ADA]
@@ -371,7 +345,7 @@ def test_waiting_pages_of_all_are_limited():
 def test_waiting_requests_are_limited_by_client_and_by_organization():
     server = Server()
     colleague, third = ACME._replace(client="10.0.0.2"), ACME._replace(client="10.0.0.3")
-    server.receive(ACME)
+    server.receive(ACME, ACME)
 
     refusals = [server.receive(*[turn] * 201) for turn in (ACME, colleague)]
 
