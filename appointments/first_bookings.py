@@ -1,7 +1,7 @@
 """When an opt-in was booked: its lead's first booking that isn't before it. Reports of years read it from the opt-in.
 
 1. Whatever adds, moves or deletes an opt-in or a booking marks its lead in the same transaction (triggers, migration
-   0031): a row for each changed row, so that nothing takes longer than in proportion to what it changes.
+   0031): a row for each changed row, so the cost is in proportion to the change.
 2. `booked_at` of a marked lead's opt-ins doesn't count: their bookings are read. A single statement decides and reads.
 3. The task reads the marks, then the bookings, and then deletes the marks that it has read, unless there is more to
    store than it may at once. A change that it misses has a mark that it has not read.
@@ -44,7 +44,7 @@ WHERE id = ANY(%s) AND (lead_id = ANY(%s) OR NOT EXISTS (SELECT FROM leads_lead 
 
 @transaction.atomic
 def store_first_bookings(*, organization: Organization) -> int:
-    """Store when the opt-ins of a batch of marked leads were booked. Returns how many times or marks it is done with.
+    """Store when the opt-ins of a batch of marked leads were booked. Returns how many times or marks it has handled.
 
     Leaves out leads that someone else has locked.
     """
@@ -53,7 +53,7 @@ def store_first_bookings(*, organization: Organization) -> int:
         if not (marks := cursor.fetchall()):
             return 0
         found = Lead.objects.of(organization).filter(pk__in={lead_id for _, lead_id in marks})
-        # Whoever writes several opt-ins of a lead has locked it, so there is no deadlock.
+        # A transaction that writes several opt-ins of a lead has locked the lead, so there is no deadlock.
         leads = list(found.select_for_update(no_key=True, skip_locked=True).values_list("pk", flat=True))
         cursor.execute(STORE, [leads, MOST_CHANGES])
         if cursor.rowcount == MOST_CHANGES:

@@ -404,7 +404,7 @@ class ChangedDay(TenantModel):
 
 
 class ChangedLead(TenantModel):
-    """A lead whose opt-ins have no right `booked_at` until the task has stored it. Triggers write it."""
+    """A lead whose opt-ins may have a wrong `booked_at` until the task stores it. Triggers write these rows."""
 
     id = None  # type: ignore[assignment]  # as above
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)

@@ -108,9 +108,9 @@ def sync_opt_in(
     opt_in_id, lead_id, _ = submit(organization=organization, actor=actor, **columns, **data)
     if opt_in_id == new_id:
         return opt_in_id, lead_id, True, True
-    opt_in = OptIn.objects.of(organization).select_for_update(no_key=True).filter(pk=opt_in_id).first()
-    if opt_in is None or opt_in.external_reference is None:
-        raise IntegrityError("the lead was erased meanwhile, or all rows")  # the retry records the submission anew
+    opt_in = OptIn.objects.of(organization).select_for_update(no_key=True).get(pk=opt_in_id)
+    if opt_in.external_reference is None:
+        raise IntegrityError("the lead was erased meanwhile")  # the retry records the submission anew
     if opt_in.synced_at and changed_at < opt_in.synced_at:
         return opt_in_id, lead_id, False, False
     opt_in.organization = organization

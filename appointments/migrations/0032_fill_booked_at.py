@@ -3,8 +3,8 @@ from uuid import UUID
 from django.db import migrations
 
 BATCH = 1_000
-# Each statement is a transaction. Whoever writes several opt-ins of a lead has locked the lead; locks are taken in the
-# order of the ids, as everywhere. What is committed meanwhile has marked its lead.
+# Each statement is a transaction. Others that write several opt-ins of a lead lock the lead first; locks are taken in
+# the order of the ids, as everywhere. What is committed meanwhile has marked its lead.
 FILL_BATCH = """
 WITH batch AS MATERIALIZED (
     SELECT id FROM leads_lead WHERE id > %s ORDER BY id LIMIT %s FOR NO KEY UPDATE

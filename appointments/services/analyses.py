@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any, Required, TypedDict
 from uuid import UUID
 
-from django.db import IntegrityError, connection
+from django.db import connection
 from django.db.models import DateTimeField, DurationField, ExpressionWrapper, F, Value
 from django.db.models.functions import Greatest, Lower
 
@@ -66,10 +66,7 @@ def put_analysis(
         target_id = find_appointment_id(organization, appointment_id, external_reference, match)
     appointments = Appointment.objects.of(organization).filter(pk__in={target_id, known_id} - {None})
     list(appointments.for_update().order_by("pk").values_list("pk"))
-    lead = Lead.objects.of(organization).filter(appointments=target_id).first()
-    if lead is None:
-        raise IntegrityError("the appointment was deleted meanwhile")  # the retry says that it is unknown
-    check_not_erased(lead)
+    check_not_erased(Lead.objects.of(organization).get(appointments=target_id))
 
     known = of_call.first()
     other = analyses.filter(appointment=target_id).exclude(call_analysis_call_id=call_id).first()

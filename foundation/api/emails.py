@@ -19,7 +19,7 @@ def parse_email(text: str) -> str:
     A domain in a third form, neither readable nor IDNA, such as one with full-width letters, gets its IDNA form.
     Raises ValueError with a predicate unless it is an address of printable characters, with ASCII only
     before the @, which is not too long in the form to store either; also for the domain of erased leads' addresses:
-    whoever had one could not be told from the erased lead, which could not be erased.
+    a lead with its own would count as erased, and one with another lead's would keep that one from being erased.
     """
     # The length first, because normalizing takes a time that is quadratic in the combining characters.
     if len(text) > MAX_EMAIL_LENGTH or not text.isprintable():

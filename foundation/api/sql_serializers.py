@@ -324,7 +324,7 @@ def own_rows(model: type[models.Model]) -> QuerySet:
 
 def on_page(rows: QuerySet) -> QuerySet:
     """Return the rows with the parameter `ids`."""
-    # Not `pk__in`: its text would depend on the number of ids. And by a subquery, because PostgreSQL would see that few
-    # ids are few, and plan the statement anew each time, which takes longer than the statement (benchmark: first page).
+    # Not `pk__in`: its text would depend on the number of ids. And in a subquery, because PostgreSQL would plan the
+    # statement anew for each short list of ids, which takes longer than the statement (benchmark: first page).
     ids = Func(Param("ids"), template="(SELECT %(expressions)s)::uuid[]", output_field=models.UUIDField())
     return rows.filter(is_any_of("pk", ids))

@@ -263,7 +263,7 @@ class Turn:
         return self.width > 0
 
     async def send(self, job: Job) -> None:
-        """Send a job and store the result. An error of ours is one, too: a lease without a result takes a place."""
+        """Send a job and store the result. An unexpected exception is a failed attempt, so that the lease ends."""
         self.in_flight[job.pk] = job
         started = time.monotonic()
         try:
