@@ -6,7 +6,7 @@ from uuid import UUID
 
 from appointments.models import Appointment, AppointmentSource, EventType, FormerReference, Note
 from appointments.services.booking import BookingData, find_or_book
-from appointments.services.changes import create_note, get_for_update, save_appointment, set_values
+from appointments.services.changes import add_note, get_for_update, save_appointment, set_values
 from foundation.api.emails import email_key
 from foundation.api.exceptions import Conflict
 from foundation.db.names import fold_name
@@ -15,6 +15,7 @@ from leads.imports.leads import EMAIL, FIRST_NAME, LAST_NAME, PHONE
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
 from leads.models import CustomField, Lead
+from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership
 from statuses.models import Board
@@ -217,7 +218,9 @@ class AppointmentImporter(Importer):
             notifies = self.file_import.sends_invitations
             self.edit(plan.subject.pk, plan.fields, actor, lead_stays=False, notifies=notifies)
         if text := plan.values.get("note"):
-            create_note(organization=self.organization, actor=actor, appointment=plan.subject, text=text, mentions=[])
+            stored = get_for_update(self.organization, plan.subject.pk)
+            check_not_erased(stored.lead)
+            save_appointment(stored, stored.outcome, actor, note=add_note(stored, text, actor))
 
     def edit(self, id: UUID, fields: dict[str, Any], actor: Actor, *, lead_stays: bool, notifies: bool) -> None:
         stored = get_for_update(self.organization, id)

@@ -6,6 +6,7 @@ from uuid import UUID
 from leads.models import Lead
 from leads.privacy.traces import forget_traces
 from leads.topics import DELETED
+from notifications.services import forget_deleted_leads
 from organizations.actors import Actor
 from organizations.models import Organization
 from webhooks.events import record_events
@@ -16,7 +17,7 @@ def delete_leads(organization: Organization, ids: Sequence[UUID], actor: Actor) 
 
     They must be locked against new references. Runs in the caller's transaction.
     """
-    # What members have yet to get about their deleted appointments is still sent.
     forget_traces(DELETED, organization, {id: id for id in ids}, keeps_notifications=True)
+    forget_deleted_leads(organization=organization, lead_ids=ids)
     record_events(DELETED, organization, ids, actor=actor)
     Lead.objects.of(organization).filter(pk__in=ids).delete()

@@ -18,8 +18,8 @@ MAX_STARTS, MAX_NAME = 200, 320  # of a text, each with as many characters
 
 
 def active_members(organization: Organization) -> QuerySet[Membership]:
-    rows: QuerySet[Membership] = Membership.objects.of(organization).filter(IS_ACTIVE_MEMBER).select_related("user")
-    return rows
+    rows: QuerySet[Membership] = Membership.objects.of(organization).filter(IS_ACTIVE_MEMBER)
+    return rows.select_related("user", "mail_preference")
 
 
 def find_mentioned(organization: Organization, text: str) -> set[Membership]:
@@ -49,8 +49,7 @@ def notify_mentioned(note: LeadNote, members: Collection[Membership], actor: Act
     # Copied, as that of appointments is: the message has the text as it was.
     context = {"lead_id": str(note.lead_id), "lead_name": str(note.lead), "note": note.note, "author": actor.name}
     context["organization"] = organization.name
-    recipients = list(rows.select_related("mail_preference"))
     notifications = build_notifications(
-        organization=organization, kind=Kind.MENTIONED, recipients=recipients, context=context
+        organization=organization, kind=Kind.MENTIONED, recipients=list(rows), context=context
     )
     insert_notifications(notifications)

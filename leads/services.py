@@ -65,6 +65,8 @@ MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
     )
 )
 
+ADDED_BEFORE = "Another note was added with this form before. To add this one, too, send it once more"
+DELETED_BEFORE = "This note was added before, and is deleted. To add it again, send it once more"
 DOUBLE_CLICK = timedelta(seconds=5)
 LOCK_EMAILS = "SELECT pg_advisory_xact_lock(hashtextextended(email, 0)) FROM unnest(%s::text[]) AS email"
 
@@ -392,7 +394,7 @@ def add_note(
     lead = get_lead_for_update(organization=organization, lead_id=lead.pk)
     check_not_erased(lead)
     if DeletedLeadNote.objects.of(organization).filter(pk=id).exists():
-        raise Conflict("This note was added before, and is deleted. To add it again, send it once more")
+        raise Conflict(DELETED_BEFORE)
     columns = {"lead": lead, "note": text, "external_reference": external_reference, **actor_columns(actor)}
     columns["call_result"] = call_result
     note = LeadNote(id=id, organization=organization, **columns)
@@ -400,7 +402,7 @@ def add_note(
         notify_mentioned(note, mentions, actor)
         record_event(topics.NOTE_CREATED, note, actor=actor)
     elif not LeadNote.objects.of(organization).filter(pk=id, lead=lead, note=text).exists():
-        raise Conflict("Another note was added with this form before. To add this one, too, send it once more")
+        raise Conflict(ADDED_BEFORE)
 
 
 @atomic_with_retry

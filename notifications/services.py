@@ -1,6 +1,6 @@
 """Queueing notifications, the members' choice of e-mails, links to unsubscribe, and deletion of old notifications."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core import signing
 from django.db import transaction
-from django.db.models import JSONField, Model, QuerySet
+from django.db.models import F, Func, JSONField, Model, Q, QuerySet, Value
 from django.db.models.functions import Now
 from django.urls import reverse
 
@@ -22,6 +22,7 @@ from organizations.models import MemberRole, Membership, Organization
 
 UNSUBSCRIBE_SALT = "notifications.unsubscribe"
 LEAD_UNSUBSCRIBE_SALT = "notifications.unsubscribe_lead"
+DELETED_LEAD = {"lead_name": "a deleted lead", "lead_email": "", "lead_phone": "", "meeting_url": "", "note": ""}
 
 
 def build_notifications(
@@ -29,9 +30,17 @@ def build_notifications(
 ) -> list[Notification]:
     subject_id = context.get("appointment_id") or context.get("lead_id")
     fields = {"organization": organization, "kind": kind, "subject_id": subject_id}
-    if organization.is_test:
-        recipients = [member for member in recipients if member.role == MemberRole.OWNER]
-    return [Notification(**fields, recipient=member, context=context) for member in recipients if accepts(member, kind)]
+    members = recipients_of(organization, kind, recipients)
+    return [Notification(**fields, recipient=member, context=context) for member in members]
+
+
+def recipients_of(organization: Organization, kind: Kind, members: Iterable[Membership]) -> list[Membership]:
+    """Return those of the members who get e-mails of the kind: of a test organization, only owners."""
+    return [
+        member
+        for member in members
+        if accepts(member, kind) and (member.role == MemberRole.OWNER or not organization.is_test)
+    ]
 
 
 def insert_notifications(rows: Sequence[Notification], *others: Model) -> None:
@@ -128,6 +137,18 @@ def erase_notifications(
         if ids := list(about.values_list("pk", flat=True)[:limit]):
             return int(notifications.filter(pk__in=ids).delete()[0])
     return 0
+
+
+def forget_deleted_leads(*, organization: Organization, lead_ids: Collection[UUID]) -> None:
+    """Delete the notifications about deleted leads; cancellations of their appointments that wait say less instead.
+
+    Calendars need these. A message being sent still arrives.
+    """
+    notifications = Notification.objects.of(organization).filter(subject_id__in=lead_ids)
+    waiting = Q(kind=Kind.CALL_CANCELED, state=State.PENDING)
+    notifications.exclude(waiting).delete()
+    context = Func(F("context"), Value(DELETED_LEAD, JSONField()), arg_joiner=" || ", template="%(expressions)s")
+    notifications.filter(waiting).update(context=context)
 
 
 def prune_notifications(*, organization: Organization) -> int:

@@ -10,16 +10,20 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.text import Truncator, get_text_list
 from unfold.widgets import UnfoldAdminTextareaWidget
+from uuid_utils.compat import uuid7
 
 from appointments import services
 from appointments.models import Note
 from leads.mentions import MAX_MENTIONS, active_members, find_mentioned
 from leads.models import CallResult, EditableNote, LeadNote
 from leads.notes import change_lead_note, delete_lead_note, pin_note
+from notifications.models import Kind
+from notifications.services import recipients_of
 from organizations.actors import Actor, ActorKind
 from organizations.models import Membership, Organization
 from organizations.permissions import OWNERS_AND_MANAGERS, PERMISSIONS, Area, current_user, has_role
 from staff.toolkit.actions import AnyRow, ConfirmationForm, actor_of, object_action, row_url
+from staff.toolkit.forms import NewIdField
 from staff.toolkit.lists import column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from staff.toolkit.tenant import TenantForm
@@ -70,7 +74,10 @@ def checked_mentions(organization: Organization, text: str) -> set[Membership]:
 
 
 class NoteForm(ConfirmationForm):
+    """The form for a note. `new_id` is the note's, so that a form sent twice stores it once."""
+
     note = NoteField()
+    new_id = NewIdField()
     mentions: set[Membership]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -82,11 +89,25 @@ class NoteForm(ConfirmationForm):
         self.mentions = checked_mentions(self.subject.organization, text)
         return text
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """The arguments of the services that add notes."""
+        id = self.cleaned_data["new_id"] or uuid7()
+        return {"text": self.cleaned_data["note"], "id": id, "mentions": self.mentions}
+
 
 def added_text(form: NoteForm, actor: Actor) -> str:
-    """Return the message about a new note, with the colleagues who are notified of it."""
-    names = sorted(str(member) for member in form.mentions if member.user_id != actor.id)
-    return f"Note added. We'll e-mail {get_text_list(names, 'and')}." if names else "Note added."
+    """Return the message about a new note: which colleagues that it mentions get an e-mail, and which don't."""
+    members = sorted((member for member in form.mentions if member.user_id != actor.id), key=str)
+    told = recipients_of(form.subject.organization, Kind.MENTIONED, members)
+    names = [str(member) for member in told]
+    others = [str(member) for member in members if member not in told]
+    sentences = ["Note added."]
+    if names:
+        sentences.append(f"We'll e-mail {get_text_list(names, 'and')}.")
+    if others:
+        sentences.append(f"{get_text_list(others, 'and')} will get no e-mail about it.")
+    return " ".join(sentences)
 
 
 class NoteChangeForm(TenantForm):

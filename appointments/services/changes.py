@@ -3,21 +3,22 @@
 Each locks the appointment, sets its new values, and calls `save_appointment` once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from appointments.conditions import BOOKED_ROLES
 from appointments.lead_notifications import queue_lead_email, reminder_time
-from appointments.models import Appointment, Note, OutcomeChange
+from appointments.models import Appointment, DeletedNote, Note, OutcomeChange
 from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.services.leads import update_lead
 from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHEDULED, UPDATED
 from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
-from leads.services import check_not_erased, get_lead_for_update
+from foundation.db.writes import insert_all
+from leads.services import ADDED_BEFORE, DELETED_BEFORE, check_not_erased, get_lead_for_update
 from notifications.models import Kind
 from notifications.services import cancel_lead_mails
 from organizations.actors import Actor, ActorKind, actor_columns
@@ -62,7 +63,8 @@ def cancel_appointment(
     stored = get_for_update(organization, appointment.pk)
     if notes:
         check_not_erased(stored.lead)
-    return cancel_with_note(stored, actor, notes, {})
+    is_repeated = role_of(stored.outcome) == StatusRole.CANCELED
+    return cancel_with_note(stored, actor, notes, {}, is_repeated=is_repeated)
 
 
 @atomic_with_retry
@@ -76,7 +78,7 @@ def edit_appointment(
     notify_lead: bool | None = None,
     **values: Any,
 ) -> Appointment:
-    """Change values of an appointment as `set_values` does, with a note as `create_note` stores it, and return it.
+    """Change values of an appointment as `set_values` does, with a note that says why, and return it.
 
     The lead gets the status with this id; without it, another outcome moves the lead (A29).
 
@@ -89,7 +91,7 @@ def edit_appointment(
     if note or PERSONAL_FIELDS & values.keys():
         check_not_erased(stored.lead)
     set_values(stored, **values)
-    note_row = add_note(stored, note, actor)
+    note_row = add_note(stored, note, actor, is_repeated=not stored.is_changed())
     options: dict[str, Any] = {"lead_status_id": lead_status_id, "notify_lead": notify_lead}
     save_appointment(stored, previous, actor, note=note_row, **options)
     return stored
@@ -111,15 +113,28 @@ def reschedule(
 
 @atomic_with_retry
 def create_note(
-    *, organization: Organization, actor: Actor, appointment: Appointment, text: str, mentions: list[Membership]
+    *,
+    organization: Organization,
+    actor: Actor,
+    appointment: Appointment,
+    text: str,
+    id: UUID,
+    mentions: Collection[Membership] = (),
 ) -> None:
-    """Store a note, unless the appointment has the same one. Raises Conflict if the lead was erased.
+    """Store a note and notify the members, unless this note exists.
 
-    Locks the appointment.
+    Raises Conflict if the lead was erased, or if the id is another note's or a deleted one's. Locks the appointment.
     """
     stored = get_for_update(organization, appointment.pk)
     check_not_erased(stored.lead)
-    save_appointment(stored, stored.outcome, actor, note=add_note(stored, text, actor, mentions))
+    if DeletedNote.objects.of(organization).filter(pk=id).exists():
+        raise Conflict(DELETED_BEFORE)
+    note = Note(id=id, note=text, organization=organization, appointment=stored, **actor_columns(actor))
+    if insert_all(note, on_conflict_do_nothing=True):
+        mention(note, mentions, actor)
+        save_appointment(stored, stored.outcome, actor, note=note)
+    elif not Note.objects.of(organization).filter(pk=id, appointment=stored, note=text).exists():
+        raise Conflict(ADDED_BEFORE)
 
 
 @atomic_with_retry
@@ -182,9 +197,15 @@ def set_values(
 
 
 def cancel_with_note(
-    appointment: Appointment, actor: Actor, notes: str, details: Mapping[str, str | None], **options: Any
+    appointment: Appointment,
+    actor: Actor,
+    notes: str,
+    details: Mapping[str, str | None],
+    *,
+    is_repeated: bool = True,
+    **options: Any,
 ) -> Appointment:
-    previous, note = appointment.outcome, add_note(appointment, notes, actor)
+    previous, note = appointment.outcome, add_note(appointment, notes, actor, is_repeated=is_repeated)
     cancel(appointment)
     save_appointment(appointment, previous, actor, effects=CANCELLATION, note=note, details=details, **options)
     return appointment
@@ -312,27 +333,32 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     return Effects(topic or UPDATED, notification)
 
 
-def add_note(
-    appointment: Appointment, text: str, actor: Actor, mentions: list[Membership] | None = None
-) -> Note | None:
-    """Store and return a note, unless it is empty or the appointment has the same one."""
+def add_note(appointment: Appointment, text: str, actor: Actor, *, is_repeated: bool = True) -> Note | None:
+    """Store and return a note, unless it is empty or the appointment has the same one.
+
+    The comparison makes requests safe to repeat, which bring the same text. A change that can't be a repetition stores
+    the reason each time.
+    """
     notes = Note.objects.of(appointment.organization).filter(appointment=appointment, note=text)
-    # The comparison makes canceling safe to repeat: the repeated request brings the same text.
-    if not text or notes.exists():
+    if not text or (is_repeated and notes.exists()):
         return None
-    return insert_note(appointment, text, actor, mentions)
+    return insert_note(appointment, text, actor)
 
 
 def insert_note(
     appointment: Appointment,
     text: str,
     actor: Actor,
-    mentions: list[Membership] | None = None,
+    mentions: Collection[Membership] = (),
     external_reference: str | None = None,
 ) -> Note:
     columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
     note: Note = Note.objects.create(note=text, external_reference=external_reference, **columns)
-    if mentions:
-        note.mention_users.set(mentions)
-        notify_mentioned(note, mentions, actor)
+    mention(note, mentions, actor)
     return note
+
+
+def mention(note: Note, members: Collection[Membership], actor: Actor) -> None:
+    if members:
+        note.mention_users.set(members)
+        notify_mentioned(note, members, actor)

@@ -14,6 +14,8 @@ from typing import Any
 from unittest import mock
 from zoneinfo import ZoneInfo
 
+from uuid_utils.compat import uuid7
+
 from appointments import services
 from appointments.models import Appointment, CallAnalysis, CallCategory, EventType, Provider
 from dev.demo.organization import CUSTOM_FIELDS
@@ -243,7 +245,7 @@ class Scenario:
         lead_status_id = status.pk if status.role == StatusRole.RESCHEDULED else None
         services.edit_appointment(**change, status_id=status.pk, lead_status_id=lead_status_id)
         mentions = [self.member(MemberRole.MANAGER)] if self.rng.random() < 0.3 else []
-        services.create_note(**change, text=text, mentions=mentions)
+        services.create_note(**change, text=text, id=uuid7(), mentions=mentions)
         if rationale is None:
             return
         appointment: Appointment = change["appointment"]

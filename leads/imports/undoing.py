@@ -269,6 +269,11 @@ def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUI
     if subject.updated_at == version:
         return ""
     stored = row.file_import
+    # An import of the same person that took its turns in between has the same name in its events.
+    rows = ImportUndo.objects.of(row.organization).exclude(file_import=stored)
+    other = rows.filter(subject_id=row.subject_id, version__gt=version).select_related("file_import").first()
+    if other:
+        return f"It has changed since: by the import of {other.file_import.file_name}."
     ids = [row.subject_id, *parts]
     events = Event.objects.of(row.organization).filter(subject_id__in=ids, created_at__gt=version)
     own = Q(actor_id=stored.actor_id, actor_name=import_name(stored), created_at__lte=stored.finished_at)

@@ -211,15 +211,9 @@ def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment
     is_possible=lambda appointment: not appointment.lead.is_erased,
 )
 def add_note(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: NoteForm) -> str:
-    actor = actor_of(request)
-    services.create_note(
-        organization=appointment.organization,
-        actor=actor,
-        appointment=appointment,
-        text=form.cleaned_data["note"],
-        mentions=list(form.mentions),
-    )
-    return added_text(form, actor)
+    about: dict[str, Any] = {"organization": appointment.organization, "appointment": appointment}
+    services.create_note(**about, actor=actor_of(request), **form.values)
+    return added_text(form, actor_of(request))
 
 
 @object_action(

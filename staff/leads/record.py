@@ -7,7 +7,6 @@ from uuid import UUID
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html
-from uuid_utils.compat import uuid7
 
 from leads import services
 from leads.models import Lead, LeadChange, LeadNote, TouchPointType
@@ -19,7 +18,6 @@ from staff.toolkit import timeline
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.custom_lists import in_words
 from staff.toolkit.fields import RowField
-from staff.toolkit.forms import NewIdField
 from staff.toolkit.record import Card, Fact, RecordAdmin
 from statuses.models import Board, Status
 
@@ -37,12 +35,6 @@ class LeadStatusForm(ConfirmationForm):
         statuses = Status.objects.of(self.subject.organization)
         status.queryset = statuses.choices(Board.LEAD, current=self.subject.status_id)
         status.initial = self.subject.status_id
-
-
-class LeadNoteForm(NoteForm):
-    """The form for a note. `new_id` is the note's, so that a form sent twice stores it once."""
-
-    new_id = NewIdField()
 
 
 @object_action(
@@ -63,21 +55,13 @@ def set_status(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadSt
     "Note",
     icon="edit_note",
     question="Everyone who can see the lead sees the note.",
-    form=LeadNoteForm,
+    form=NoteForm,
     permission="note",
     is_possible=lambda lead: not lead.is_erased,
 )
-def add_note(page: RecordAdmin, request: HttpRequest, lead: Lead, form: LeadNoteForm) -> str:
-    id, actor = form.cleaned_data["new_id"] or uuid7(), actor_of(request)
-    services.add_note(
-        organization=lead.organization,
-        actor=actor,
-        lead=lead,
-        text=form.cleaned_data["note"],
-        id=id,
-        mentions=form.mentions,
-    )
-    return added_text(form, actor)
+def add_note(page: RecordAdmin, request: HttpRequest, lead: Lead, form: NoteForm) -> str:
+    services.add_note(organization=lead.organization, actor=actor_of(request), lead=lead, **form.values)
+    return added_text(form, actor_of(request))
 
 
 def facts_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card:

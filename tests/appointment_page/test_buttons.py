@@ -217,6 +217,20 @@ def test_rescheduling_stores_the_reason_as_a_note(mia: Client, appointment: Appo
     assert {row.context["note"] for row in moved} == {"Ada is travelling"}
 
 
+def test_a_reason_that_was_given_before_is_stored_and_mailed_again(mia: Client, appointment: Appointment):
+    for day in ("2027-01-06", "2027-01-07"):
+        press(mia, "add_note", appointment, note=f"Internal, before {day}")
+        press(mia, "reschedule", appointment, schedule_time_0=day, schedule_time_1="11:30", reason="Ada is ill")
+    for again in (1, 2):
+        press(mia, "cancel", appointment, notes="No longer needed")
+        press(mia, "reschedule", appointment, schedule_time_0=f"2027-01-1{again}", schedule_time_1="9:30", reason="")
+
+    notes = Counter(appointment.notes.values_list("note", flat=True))
+    assert (notes["Ada is ill"], notes["No longer needed"]) == (2, 2)
+    mailed = Notification.objects.of(appointment.organization).filter(kind="CALL_RESCHEDULED")
+    assert Counter(row.context["note"] for row in mailed.order_by("created_at")[:4])["Ada is ill"] == 4
+
+
 def test_rescheduling_refuses_the_same_time_and_asks_about_an_overlap(
     mia: Client, appointment: Appointment, api: ApiClient, host: Membership
 ):

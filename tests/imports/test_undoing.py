@@ -16,12 +16,15 @@ from leads.imports.models import Import, ImportUndo
 from leads.imports.services import prune_imports
 from leads.models import Lead
 from leads.privacy.erasing import request_erasure
+from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
+from pipeline_backend.celery import app
 from tests.accounts import run_together
 from tests.client import ApiClient
 from tests.factories import events_of, make_custom_field, notifications_of
 from tests.imports.files import Page, csv_file, expire_turns, work
+from tests.jobs import send_notifications
 from tests.merging.leads import make_lead, merge
 from webhooks.models import Event
 
@@ -184,6 +187,52 @@ def test_appointments_are_deleted_or_get_their_values_back_and_their_people_are_
     assert len({row["id"] for row in deleted}) == 3
     assert deleted[0].keys() == {"id", "lead_id"}
     assert events_of(organization).count("note.deleted") == 2  # one by the API
+
+
+def test_what_another_import_of_the_same_person_has_changed_meanwhile_stays(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one takes its turns between two batches of this one."""
+    header = ["email", "last name"]
+    other = Page(mia, organization, csv_file(header, ["ann@example.com", "Other"]), name="other.csv")
+    page = Page(mia, organization, csv_file(header, ["ann@example.com", "New"], ["bob@example.com", "New"]))
+    other.check()
+    page.check()
+    monkeypatch.setattr("leads.imports.worker.MAX_BATCH", 1)
+    monkeypatch.setattr("leads.imports.worker.FIRST_SLICE", 1)
+    monkeypatch.setattr("leads.imports.turns.TURN_SECONDS", 0)
+
+    mia.post(page.url, {"step": "start"})
+    while not ids_of(organization):
+        app.tasks["leads.run_imports"].apply(throw=True)
+    assert ids_of(organization).keys() == {"ann"}
+    other.press("start")
+    page.press("undo")
+
+    assert ids_of(organization).keys() == {"ann"}
+    assert Lead.objects.of(organization).get().last_name == "Other"
+    assert stays(page) == [("Other", "It has changed since: by the import of other.csv.")]
+
+
+def test_the_people_of_deleted_leads_are_in_no_notification(
+    mia: Client, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
+    """Not in what was sent, nor in what is still to be sent, which calendars need."""
+    rows = [[f"ref-{name}", f"{name}@example.com", FUTURE, "Coaching", "Hana Host", "", "A secret"] for name in "ab"]
+    page = Page(mia, organization, csv_file(HEADER, *rows), kind="APPOINTMENTS").run(invitations=True)
+    send_notifications(str(organization.pk))
+    mailoutbox.clear()
+
+    page.press("undo")
+    waiting = Notification.objects.of(organization).filter(context__lead_name__isnull=False)
+    contexts = [json.dumps(row.context) for row in waiting]
+    send_notifications(str(organization.pk))
+
+    assert [row.kind for row in waiting] == ["CALL_CANCELED"] * 2
+    assert not [context for context in contexts if "example.com" in context or "secret" in context]
+    assert [email.subject.partition(",")[0] for email in mailoutbox] == ["Call Canceled: a deleted lead"] * 2
+    assert "METHOD:CANCEL" in str(mailoutbox[0].message())
+    assert "secret" not in "".join(email.body for email in mailoutbox)
 
 
 def test_a_value_that_an_import_changed_twice_returns_to_the_first_one_although_workers_are_killed(

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from uuid_utils.compat import uuid7
 
-from appointments.models import Appointment
+from appointments.models import Appointment, Note
 from appointments.services import edit_appointment, reschedule, save_analysis, set_next_step
 from foundation.db.timestamps import now
 from leads.models import Lead, LeadNote, NextStep
@@ -211,19 +211,29 @@ def test_the_page_takes_the_same_number_of_statements_however_much_has_happened(
     assert count() == few
 
 
-def test_a_form_for_a_note_that_is_sent_twice_stores_one(owner: Client, lead: Lead, organization: Organization) -> None:
-    button = next(row for row in owner.get(page_url(lead)).context["record"]["main"] if row.label == "Note")
+@pytest.mark.parametrize("about", ["lead", "appointment"])
+def test_a_form_for_a_note_that_is_sent_twice_stores_one(
+    about: str, owner: Client, lead: Lead, organization: Organization
+) -> None:
+    row: Any = lead if about == "lead" else lead.appointments.first()
+    model, topic = (LeadNote, "lead.note_created") if row == lead else (Note, "note.created")
+    page = owner.get(admin_url(type(row), "change", row.pk))
+    button = next(each for each in page.context["record"]["main"] if each.label == "Note")
     data = {"note": "Prefers mornings", "new_id": str(button.form["new_id"].value())}
-    before = events_of(organization).count("lead.note_created")
+    before = events_of(organization).count(topic)
 
     responses = [owner.post(button.url, data) for _ in range(2)]
 
     assert [response.status_code for response in responses] == [302, 302]
-    (note,) = LeadNote.objects.of(organization).filter(note="Prefers mornings")
-    assert (note.note, note.lead, note.actor_name) == ("Prefers mornings", lead, owner_actor(organization).name)
-    assert events_of(organization).count("lead.note_created") == before + 1
+    (note,) = model.objects.of(organization).filter(note="Prefers mornings")
+    assert (getattr(note, about), note.actor_name) == (row, owner_actor(organization).name)
+    assert events_of(organization).count(topic) == before + 1
+    assert owner.post(button.url, {**data, "new_id": str(uuid7())}).status_code == 302  # another form
+    assert model.objects.of(organization).filter(note="Prefers mornings").count() == 2
     # The browser's Back shows the same form again.
-    url = admin_url(LeadNote, "delete", note.pk)
+    for other in model.objects.of(organization).filter(note="Prefers mornings").exclude(pk=note.pk):
+        owner.post(admin_url(model, "delete", other.pk), {"post": "yes"})
+    url = admin_url(model, "delete", note.pk)
     for text in ("Has a dog", "Prefers mornings"):
         if text == "Prefers mornings":
             assert owner.post(url, {"post": "yes"}).status_code == 302
@@ -231,7 +241,7 @@ def test_a_form_for_a_note_that_is_sent_twice_stores_one(owner: Client, lead: Le
         again = {"note": text, "new_id": str(refused.context["form"]["new_id"].value())}
         assert "send it once more" in form_errors(refused)[0]
         assert owner.post(button.url, again).status_code == 302
-        assert LeadNote.objects.of(organization).filter(note=text).count() == 1
+        assert model.objects.of(organization).filter(note=text).count() == 1
 
 
 def test_the_badge_changes_the_status_unless_somebody_else_was_faster(

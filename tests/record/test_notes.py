@@ -10,6 +10,7 @@ from appointments.models import Appointment, Note
 from leads.models import Lead, LeadNote
 from leads.privacy.erasing import request_erasure
 from notifications.models import Kind, Notification
+from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from tests.factories import make_member, owner_of, snapshot_of
@@ -81,6 +82,26 @@ def test_a_note_is_edited_pinned_and_deleted_by_who_wrote_it(
     assert [event["previous"] for event in events[1:3]] == [{"note": "Call after 6 pm"}, {"note": "Call after 7 pm"}]
     assert not type(note).objects.of(organization).filter(pk=note.pk).exists()
     assert setter.post(admin_url(Lead, "set_status", lead.pk), {"status": lead.status_id}).status_code == 403
+
+
+def test_the_message_about_a_note_names_who_gets_an_email(
+    lead: Lead, organization: Organization, sam: Membership, owner: Client
+) -> None:
+    silent = [make_member(organization, f"{name}@acme.example", first_name=name) for name in ("Ada", "Grace")]
+    set_muted_kinds(member=silent[0], kinds=["MENTIONED"])
+    Membership.objects.of(organization).filter(pk=silent[1].pk).update(wants_mail=False)
+    said = []
+    for row in (lead, lead.appointments.first()):
+        for text in ("@Ada and @Grace", f"@Sam Ode, @Ada, @{owner_of(organization)}", "No one"):
+            sent = owner.post(admin_url(type(row), "add_note", row.pk), {"note": text})
+            said.append(shown_messages(sent)[-1])
+
+    assert said[:3] == said[3:]
+    assert said[:3] == [
+        "Note added. Ada and Grace will get no e-mail about it.",
+        "Note added. We'll e-mail Sam Ode. Ada will get no e-mail about it.",
+        "Note added.",
+    ]
 
 
 def test_members_whom_a_note_of_a_lead_names_are_notified_once(
