@@ -210,6 +210,7 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
     if lead.unsubscribed_at and lead.unsubscribed_at > row.created_at:
         # Since then, which no event tells either. The e-mail whose link was used can have been about either.
         row.snapshot["merged"]["unsubscribed_at"] = lead.unsubscribed_at
+        row.snapshot["kept"].pop("unsubscribed_at", None)
     set_columns(lead, row.snapshot["kept"])
     lead.save_version()
     restored = restore_lead(row)

@@ -97,7 +97,7 @@ class ReadingForm(forms.ModelForm):
     numbers = SelectField(
         label="Numbers are written as",
         required=False,
-        choices=[("", "1234.56, without separators"), *NumberFormat.choices],
+        choices=[("", "not known: leave 1.500 and 1,500 out"), *NumberFormat.choices],
     )
     dates = SelectField(
         label="Dates such as 5/6/2027 are",

@@ -62,10 +62,11 @@ def remind_lead(organization: Organization, appointment_id: UUID) -> None:
 def unsubscribe_lead(*, organization: Organization, lead_id: UUID) -> None:
     """End the e-mails to a lead, or to the one it was merged into, and cancel waiting ones. Locks the lead.
 
-    Does nothing for an unknown or erased lead. Repeating it keeps the first time.
+    Does nothing for an unknown or erased lead. Repeating it keeps the first time, except of a merged lead: the e-mail
+    can have been about either, and both keep it if the merge is undone.
     """
     lead = lock_lead(organization, lead_id)
-    if lead is None or not accepts_mail(lead):
+    if lead is None or lead.is_erased or (lead.unsubscribed_at and not lead.merges.exists()):
         return
     lead.unsubscribed_at = now()
     lead.save_columns()

@@ -119,7 +119,8 @@ def reschedule_by_reference(
     if is_new:
         take_reference(appointment, new_external_reference)
     details = {"rescheduled_by": rescheduled_by, "reason": reason, "duration_minutes": duration_minutes}
-    note, notifies = add_note(appointment, notes, actor), remembered is None
+    note = add_note(appointment, notes, actor, is_repeated=not appointment.is_changed())
+    notifies = remembered is None
     options: dict[str, Any] = {"details": details, "notifies": notifies, "notify_lead": notify_lead}
     save_appointment(appointment, previous, actor, note=note, **options)
     if remembered:

@@ -37,6 +37,10 @@ NUMBERS = {
     ".": re.compile(r"([+-]?)(\d{1,3}(?:[,'’ \u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?", re.ASCII),
     ",": re.compile(r"([+-]?)(\d{1,3}(?:[.'’ \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?", re.ASCII),
 }
+# With a point before three digits, which is either of the two.
+THREE_DIGITS = re.compile(r"[+-]?\d{1,3}\.\d{3}", re.ASCII)
+# A phone that a program has taken for a number.
+FLOAT_PHONE = re.compile(r"(\+?\d{6,})\.0+", re.ASCII)
 # A spreadsheet can take these for the beginning of a formula. Spaces before it don't help.
 FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")  # full-width on purpose
 # White space, and characters that are not shown: soft hyphen, zero-width ones, marks of direction and byte order.
@@ -109,7 +113,9 @@ def parse_url(text: str) -> str:
 
 
 def parse_phone_number(text: str, country: str) -> Phone:
-    phone = parse_phone(limited(text, 40), country)
+    if match := FLOAT_PHONE.fullmatch(limited(text, 40)):
+        text = match[1]
+    phone = parse_phone(text, country)
     if phone is None and text.startswith("00"):
         phone = parse_phone(f"+{text[2:]}", country)  # as most countries dial abroad
     if phone is None:
@@ -222,6 +228,8 @@ def parse_custom_value(
 
 def parse_number(text: str, reading: Reading) -> float:
     number = math.nan
+    if not reading.numbers and not reading.is_workbook and THREE_DIGITS.fullmatch(text):
+        raise BadCell(text, "can be read in two ways, with a point or without", "choose the format of numbers")
     match = NUMBERS[reading.numbers].fullmatch(text) if reading.numbers else None
     if match and reading.numbers == "," and reading.is_workbook and "." in text and not match[3]:
         raise BadCell(text, "can be read in two ways, with a point or without", "format the column as numbers")

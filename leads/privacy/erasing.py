@@ -21,7 +21,7 @@ from leads.imports.services import TASK
 from leads.imports.turns import Overtaken, Turn
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import has_many_entries
-from leads.privacy.imported_rows import cancel_unread_imports, forget_imported_rows, has_many_candidates
+from leads.privacy.imported_rows import FileUnread, cancel_unread_imports, forget_imported_rows, has_many_candidates
 from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import views_about
@@ -51,7 +51,8 @@ def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) 
     """Erase the lead, or let a worker do it if it takes long. Returns the request, which says whether it is finished.
 
     The id of a merged lead erases the one that it is part of. Requesting it again is safe. Locks the lead, so that no
-    one merges it. May run in the caller's transaction. Raises ResourceNotFound if the organization has no such lead.
+    one merges it. May run in the caller's transaction. Raises ResourceNotFound if the organization has no such lead,
+    and FileUnread for `RETENTION` while a file of the organization has not been read.
     """
     lead = lock_lead(organization, lead_id)
     if lead is None:
@@ -98,11 +99,15 @@ def is_small(lead: Lead) -> bool:
 
 
 def finish_in_time(erasure: Erasure, lead: Lead) -> bool:
-    """Erase a small lead now. Returns False if it isn't, or a statement or lock took longer than a request may wait."""
+    """Erase a small lead now. Returns False if it isn't, or a statement or lock took longer than a request may wait.
+
+    Raises FileUnread if the erasure waits for files.
+    """
     try:
         with transaction.atomic():
             if not is_small(lead):
                 return False
+            cancel_unread_imports(lead.organization, waits=erasure.waits_for_files)
             list(forget_imported_rows(lead))
             finish(erasure)
     except OperationalError as error:
@@ -118,8 +123,9 @@ def finish_in_time(erasure: Erasure, lead: Lead) -> bool:
 def run_next_erasure(turn: Turn) -> bool:
     """Work on the organization's oldest request until the turn is over; return whether there was one to work on.
 
-    The next turn continues after the last batch. After an error the request waits for a minute, so that it holds up
-    neither the others nor the organization's imports. Raises Overtaken if the turn is lost.
+    The next turn continues after the last batch. After an error, or if a file must be read first, the request waits for
+    a minute, so that it holds up neither the others nor the organization's imports. Raises Overtaken if the turn is
+    lost.
     """
     waiting = Erasure.objects.of(turn.organization).filter(finished_at=None, updated_at__lte=now() - PAUSE)
     erasure: Erasure | None = waiting.order_by("updated_at", "pk").first()
@@ -130,18 +136,20 @@ def run_next_erasure(turn: Turn) -> bool:
         run_erasure(erasure, turn)
     except Overtaken:
         raise
-    except Exception:
+    except Exception as error:
         erasure.updated_at = now()
         if not (erasure.position or {}).get("is_end"):
             erasure.position = None  # the organization's imports work in the meantime
         erasure.save(update_fields=["updated_at", "position"])
-        raise
+        if not isinstance(error, FileUnread):
+            raise
     return True
 
 
 def run_erasure(erasure: Erasure, turn: Turn) -> None:
     lead = Lead.objects.of(erasure.organization).get(pk=erasure.lead_id)
     lead.organization = erasure.organization
+    cancel_unread_imports(lead.organization, waits=erasure.waits_for_files)
     # The organization's imports don't work meanwhile, so what has been compared stays compared.
     for position in forget_imported_rows(lead, erasure.position, turn):
         store_progress(erasure, turn, position=position)
@@ -199,7 +207,7 @@ def finish(erasure: Erasure) -> None:
     lead = Lead.objects.of(organization).select_for_update().get(pk=erasure.lead_id)
     lead.organization = organization
     SavedView.objects.of(organization).filter(pk__in=views).delete()
-    cancel_unread_imports(organization)
+    cancel_unread_imports(organization, waits=erasure.waits_for_files)
     rows = find_rows(lead, lock=True)
     forget_undone_merges(lead, rows[Lead])
     total = Counter(

@@ -52,6 +52,10 @@ MAX_CONDITIONS = 5  # that a request looks up
 MAX_NAMES = 5_000  # characters of all present and former names that a request looks for
 
 
+class FileUnread(Exception):
+    """The erasure waits until the organization's files have been read."""
+
+
 class Mentions:
     # E-mails and names are compared as whole words, and references only with the columns read as such, so that rows of
     # others stay.
@@ -189,11 +193,10 @@ def forget_imported_rows(
 ) -> Iterator[Mapping[str, Any]]:
     """Delete the imported rows that mention the lead, and empty the headers and file names that do, in batches.
 
-    Cancels imports whose file has not been read yet, because it may mention the lead, too. Each batch is a transaction,
+    Files that have not been read yet are left out (`cancel_unread_imports`). Each batch is a transaction,
     after which its position is yielded: the number of the condition, the last id, or that it is the end. Continues
     after `position`; if the lead has got other values since, starts again, but not for ever.
     """
-    cancel_unread_imports(lead.organization)
     if position and position["is_end"]:
         return
     mentions = Mentions(lead)
@@ -219,8 +222,11 @@ def forget_imported_rows(
     yield {**start, "is_end": True}
 
 
-def cancel_unread_imports(organization: Organization) -> None:
+def cancel_unread_imports(organization: Organization, *, waits: bool) -> None:
+    """Cancel imports whose file has not been read yet, for it may mention the lead. Raises FileUnread if `waits`."""
     for unread in Import.objects.of(organization).filter(state=ImportState.READING).defer("file"):
+        if waits:
+            raise FileUnread
         cancel_import(file_import=unread, reason=CANCELED)
 
 

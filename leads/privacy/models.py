@@ -5,9 +5,10 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 
 from foundation.db.timestamps import MillisecondDateTimeField, now
-from organizations.actors import ActorFields
+from organizations.actors import Actor, ActorFields, ActorKind
 from organizations.isolation import TenantModel
 
+RETENTION = Actor(ActorKind.SYSTEM, "", "Retention")
 MIN_DAYS, MAX_DAYS = 30, 3_650  # of a retention
 
 
@@ -32,6 +33,11 @@ class Erasure(TenantModel, ActorFields):
 
     def __str__(self) -> str:
         return f"Erasure of {self.lead_id}"
+
+    @property
+    def waits_for_files(self) -> bool:
+        """Whether the organization's files are read first. What people and keys request cancels imports instead."""
+        return (self.actor_kind, self.actor_name) == (RETENTION.kind, RETENTION.name)
 
 
 class UndoneMerge(TenantModel):

@@ -21,13 +21,12 @@ from foundation.db.timestamps import now
 from leads.imports.turns import Turn
 from leads.models import Lead
 from leads.privacy.erasing import request_erasure
-from leads.privacy.models import LeadRetention
+from leads.privacy.imported_rows import FileUnread
+from leads.privacy.models import RETENTION, LeadRetention
 from leads.privacy.rules import load_activity, load_rules
-from organizations.actors import Actor, ActorKind
 from organizations.models import Organization, SecurityEventKind
 from organizations.security_log import record_security_event
 
-RETENTION = Actor(ActorKind.SYSTEM, "", "Retention")
 RUN_EVERY = timedelta(days=1)  # and how long after it is chosen the first run begins
 BATCH = 500
 MAX_LOOKED_AT, MAX_SHOWN = 10_000, 5  # leads of a preview
@@ -97,7 +96,8 @@ def latest(rows: QuerySet[Any], columns: Sequence[str]) -> Subquery:
 def run_retention(turn: Turn) -> None:
     """Erase the organization's leads without activity, if it is time to, until the turn is over. Raises Overtaken.
 
-    A lead that can't be erased because of an error is tried again in the next run.
+    A lead that can't be erased because of an error is tried again in the next run. While a file is unread, the next
+    turn reads it first: otherwise each erasure would cancel its import, for as long as the run takes.
     """
     chosen = LeadRetention.objects.of(turn.organization).filter(days__isnull=False, next_run_at__lte=now())
     retention: LeadRetention | None = chosen.first()
@@ -111,8 +111,13 @@ def run_retention(turn: Turn) -> None:
             for lead_id, changed_at, active_at in leads:
                 if turn.keep():
                     return
+                former = retention.position_at, retention.position_id
                 retention.position_at, retention.position_id = changed_at, lead_id
-                if active_at < before and not erase_inactive(turn.organization, lead_id, before, same):
+                try:
+                    if active_at < before and not erase_inactive(turn.organization, lead_id, before, same):
+                        return
+                except FileUnread:
+                    retention.position_at, retention.position_id = former
                     return
         retention.position_at, retention.position_id = None, None
         retention.next_run_at = now() + RUN_EVERY

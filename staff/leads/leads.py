@@ -156,7 +156,7 @@ set_setter_selected = selected_action(
     label="Setter",
     also=lambda: {"hand_over_steps": next_steps.HandOverField()},
     done=lambda count, member: f"{leads_in_words(count)} now {'belongs' if count == 1 else 'belong'} to {member}.",
-    undo=Undo(facts.setter_and_steps, facts.restore_setter),
+    undo=Undo(facts.setter_and_steps, facts.restore_setter, gives_away=True),
 )
 
 

@@ -31,13 +31,15 @@ MAX_AGE = 600  # seconds; the button is shown for ten
 class Undo(NamedTuple):
     """How a change of several rows is undone: `restore(actor, row, before, after)`, with what `values` returned.
 
-    `values` is called with the locked row. A row for which `has_changed(values now, after)` stays.
+    `values` is called with the locked row. A row for which `has_changed(values now, after)` stays. With `gives_away`,
+    the change can have taken the right to change the row from the user, who may undo it nevertheless.
     """
 
     values: Callable[[AnyRow], list[Any]]
     restore: Callable[[Actor, AnyRow, list[Any], list[Any]], object]
     is_offered: Callable[[Any], bool] = lambda choice: True
     has_changed: Callable[[list[Any], list[Any]], bool] = operator.ne
+    gives_away: bool = False
 
 
 def selected_action(
@@ -168,7 +170,8 @@ def undo_selected(page: AnyPage, request: HttpRequest) -> HttpResponse:
         before, after = token["rows"][str(row.pk)]
         try:
             with transaction.atomic():
-                stored = lock_row(type(row)._base_manager.all(), row)  # the user may have given it to a colleague
+                rows = type(row)._base_manager.all()
+                stored = lock_row(rows if undo.gives_away else page.writable_rows(request, rows), row)
                 if stored is None or undo.has_changed(undo.values(stored), after):
                     continue
                 undo.restore(actor, row, before, after)

@@ -116,6 +116,16 @@ def test_notes_are_stored_once_as_a_note(api, organization):
     assert summary_of(organization)["events"].count("note.created") == 1
 
 
+def test_a_move_to_another_time_stores_a_note_that_was_given_before(api, organization):
+    """docs/interface.md, A39"""
+    book(api)
+
+    move(api, notes="The lead is ill")
+    api.reschedule(external_reference="ref-1", schedule_time="2027-02-02T10:00:00Z", notes="The lead is ill")
+
+    assert summary_of(organization)["events"].count("note.created") == 2
+
+
 def test_a_repeat_is_200_and_changes_nothing(api, organization):
     """docs/interface.md, A39"""
     id = book(api)

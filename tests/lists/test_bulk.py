@@ -110,6 +110,25 @@ def test_a_lead_that_someone_else_takes_or_erases_meanwhile_is_left_as_it_is(
     assert not LogEntry.objects.filter(object_id__in=[leads["bob"].pk, leads["car"].pk]).exists()
 
 
+def test_a_closer_undoes_nothing_on_a_lead_that_was_given_to_a_colleague(organization: Organization):
+    """But whoever gives it away can take it back."""
+    tom, grace = (make_member(organization, f"{name}@acme.example", role=MemberRole.SETTER) for name in ("tom", "amy"))
+    make_api(organization).submit(email="ada@example.com")
+    lead, lost = Lead.objects.of(organization).get(), Status.objects.of(organization).get(role="LOST")
+    edit_lead(organization=organization, actor=owner_actor(organization), lead=lead, setter=tom)
+    client = logged_in_client(tom)
+
+    changed = send(client, "set_status_selected", [lead], lost.pk)
+    given = send(client, "set_setter_selected", [lead], grace.pk)
+    said = shown_messages(client.post(list_url(Lead), undo_of(changed)))[-1]
+    left = Lead.objects.of(organization).get()
+    client.post(list_url(Lead), undo_of(given))
+
+    assert said.startswith("Undone for 0.")
+    assert (left.status, left.setter) == (lost, grace)
+    assert Lead.objects.of(organization).get().setter == tom
+
+
 def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointment], organization: Organization):
     """Setter with the next steps, status, and outcome with the leads' status. What has changed since stays."""
     owner, stranger = logged_in_client(owner_of(organization)), make_member(organization, "x@acme.example")

@@ -281,6 +281,8 @@ def test_a_merged_lead_stays_unsubscribed_and_so_do_both_if_it_was_done_since(
     leads.filter(pk=second.lead_id).update(unsubscribed_at=datetime.now(UTC))
     merge_and_undo()
     assert unsubscribed() == [False, True]
+    merge_and_undo(then=links[0])
+    assert unsubscribed() == [True, True], "although the merged lead had unsubscribed before"
     leads.update(unsubscribed_at=None)
     merge_and_undo(then=links[1])
     assert unsubscribed() == [True, True]

@@ -11,16 +11,19 @@ from django.test import Client
 from django.utils import timezone
 
 from appointments.services import set_next_step
+from leads.imports.services import add_import
 from leads.imports.turns import Turn, begin_turn
 from leads.imports.worker import run_turn
 from leads.models import Lead, LeadNote
 from leads.privacy import retention
+from leads.privacy.erasing import request_erasure
 from leads.privacy.models import Erasure, LeadRetention
 from leads.privacy.retention import run_retention, set_retention
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import MemberRole, Organization, SecurityEvent
 from tests.client import ApiClient
-from tests.factories import make_member, owner_of, snapshot_of
+from tests.factories import make_member, owner_actor, owner_of, snapshot_of
+from tests.imports.files import csv_file
 from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
 from webhooks.models import Event
 
@@ -207,6 +210,39 @@ def test_a_lead_to_which_something_happens_meanwhile_is_kept(
 
     assert erased(organization) == []
     assert LeadRetention.objects.of(organization).get().next_run_at > timezone.now() + DAY / 2
+
+
+@pytest.mark.parametrize("small", [100, 0])
+def test_files_that_wait_are_read_before_leads_are_erased(
+    small: int, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also before a worker erases a large lead. An erasure that a person requests cancels them."""
+    monkeypatch.setattr("leads.privacy.erasing.SMALL", small)
+    gone, bob = old_lead(api, "ada@leads.example"), old_lead(api, "bob@leads.example", days=1)
+    set_retention(organization=organization, days=365)
+    columns: dict[str, Any] = {"organization": organization, "actor": SYSTEM, "kind": "LEADS", "time_zone": "UTC"}
+    content = csv_file(["email"], ["new@leads.example"], ["ada@leads.example"])
+    file_import = add_import(**columns, file_name="a.csv", content=content)
+    LeadRetention.objects.of(organization).update(next_run_at=timezone.now() - DAY / 24)
+
+    turn = begin_turn()
+    assert turn
+    run_retention(turn)  # as if the file had come during the turn
+    turn.end()
+    assert erased(organization) == []
+    a_day_later(organization)
+    Erasure.objects.of(organization).update(updated_at=timezone.now() - DAY)
+    run_turn()
+
+    file_import.refresh_from_db()
+    assert (file_import.state, file_import.total, file_import.rows.count()) == ("MAPPING", 2, 1)
+    assert erased(organization) == [str(gone.pk)]
+    unread = add_import(**columns, file_name="b.csv", content=content)
+    request_erasure(organization=organization, actor=owner_actor(organization), lead_id=bob.pk)
+    Erasure.objects.of(organization).filter(finished_at=None).update(updated_at=timezone.now() - DAY)
+    run_turn()
+    unread.refresh_from_db()
+    assert unread.state == "CANCELED"
 
 
 def test_organizations_take_turns_and_a_run_reads_old_leads_only(
