@@ -238,6 +238,11 @@ class Appointment(VersionedModel, Traffic):
         return {id for id in (self.host_id, self.setter_id, self.triager_id) if id is not None}
 
     @property
+    def state(self) -> str:
+        """Return what identifies the outcome and the time, for forms that change them."""
+        return f"{self.outcome_id} {self.schedule_time.timestamp()}"
+
+    @property
     def is_scheduled_elsewhere(self) -> bool:
         """Return whether a scheduler manages it, which sends its own entries for calendars."""
         return self.source != AppointmentSource.MANUAL

@@ -1,5 +1,6 @@
 """Leads, their sources, their status history, and the custom fields of leads and appointments."""
 
+from hashlib import sha256
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
@@ -265,6 +266,11 @@ class NextStep(TenantModel, ActorFields):
         """What a person can change, as texts."""
         owner = self.owner_id
         return [isoformat_z(self.at), self.type, self.note, str(owner) if owner else None]
+
+    @property
+    def version(self) -> str:
+        """A hash of the values."""
+        return sha256(repr(self.values).encode()).hexdigest()
 
     def __str__(self) -> str:
         return self.get_type_display()

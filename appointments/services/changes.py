@@ -18,6 +18,7 @@ from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHED
 from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.writes import insert_all
+from leads.models import Lead
 from leads.services import ADDED_BEFORE, DELETED_BEFORE, check_not_erased, get_lead_for_update
 from notifications.models import Kind
 from notifications.services import cancel_lead_mails
@@ -75,6 +76,7 @@ def edit_appointment(
     appointment: Appointment,
     note: str = "",
     lead_status_id: UUID | None = None,
+    lead_status_was: UUID | None = None,
     notify_lead: bool | None = None,
     **values: Any,
 ) -> Appointment:
@@ -84,7 +86,7 @@ def edit_appointment(
 
     Records one event, and notifies the participants once, and the lead as `save_appointment` does. Raises
     ValidationFailed if a status is unknown or not of its board, and Conflict if the lead was erased and a value or note
-    can be personal. Locks the appointment, then its lead.
+    can be personal, or if its status is no longer `lead_status_was`. Locks the appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
     previous = stored.outcome
@@ -92,8 +94,8 @@ def edit_appointment(
         check_not_erased(stored.lead)
     set_values(stored, **values)
     note_row = add_note(stored, note, actor, is_repeated=not stored.is_changed())
-    options: dict[str, Any] = {"lead_status_id": lead_status_id, "notify_lead": notify_lead}
-    save_appointment(stored, previous, actor, note=note_row, **options)
+    options: dict[str, Any] = {"lead_status_id": lead_status_id, "lead_status_was": lead_status_was}
+    save_appointment(stored, previous, actor, note=note_row, notify_lead=notify_lead, **options)
     return stored
 
 
@@ -250,6 +252,7 @@ def save_appointment(
     note: Note | None = None,
     details: Mapping[str, object] | None = None,
     lead_status_id: UUID | None = None,
+    lead_status_was: UUID | None = None,
     lead_stays: bool = False,
     notifies: bool = True,
     notify_lead: bool | None = None,
@@ -274,7 +277,7 @@ def save_appointment(
     if is_moved:
         cancel_lead_mails(organization=appointment.organization, subject_ids=[appointment.pk])
     if is_moved or lead_status_id or (before and effects.topic is CANCELED):
-        lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+        lead = lock_lead(appointment, lead_status_was)
         role, appointment.lead = None if lead_stays or lead_status_id else effects.lead_role, lead
         if role in RESULT_ROLES and lead.status.role == role:
             role = None  # any status of this role says the same
@@ -290,6 +293,13 @@ def save_appointment(
     if (before or is_resized) and effects.notification and notifies:
         notify_participants(effects.notification, appointment)
         queue_lead_email(lead_change, appointment)
+
+
+def lock_lead(appointment: Appointment, status_was: UUID | None) -> Lead:
+    lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+    if status_was and lead.status_id != status_was:
+        raise Conflict("The lead's status has just changed. Check it, and try again")
+    return lead
 
 
 def prepare_for_lead(appointment: Appointment, effects: Effects, *, notifies_lead: bool) -> Kind | None:

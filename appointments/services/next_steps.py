@@ -60,9 +60,10 @@ def change_next_step(
     type: str,
     note: str = "",
     owner: Membership | None = None,
+    version: str = "",
 ) -> NextStep:
     """Change an open next step. Raises as `finish_next_step` does."""
-    lead, step = get_open_step(organization, lead_id, step_id)
+    lead, step = get_open_step(organization, lead_id, step_id, version)
     if is_touch_point(lead, step):
         lead.next_touch_point_at, lead.next_touch_point_type = at, type
     step.at, step.type, step.note, step.owner = at, type, note or None, owner
@@ -72,9 +73,14 @@ def change_next_step(
 
 
 @atomic_with_retry
-def finish_next_step(*, organization: Organization, actor: Actor, lead_id: UUID, step_id: UUID) -> NextStep:
-    """Mark a next step as done. Raises Conflict if it is done, or gone; ValidationFailed if there is no such lead."""
-    lead, step = get_open_step(organization, lead_id, step_id)
+def finish_next_step(
+    *, organization: Organization, actor: Actor, lead_id: UUID, step_id: UUID, version: str = ""
+) -> NextStep:
+    """Mark a next step as done. Raises ValidationFailed if there is no such lead.
+
+    Raises Conflict if the step is done, or gone, or no longer has the version.
+    """
+    lead, step = get_open_step(organization, lead_id, step_id, version)
     if is_touch_point(lead, step):
         lead.next_touch_point_at = lead.next_touch_point_type = None
     step.done_at, step.done_by = now(), actor.name
@@ -105,13 +111,15 @@ def remove_next_step(
     follow_steps(lead, actor)
 
 
-def get_open_step(organization: Organization, lead_id: UUID, step_id: UUID) -> tuple[Lead, NextStep]:
+def get_open_step(organization: Organization, lead_id: UUID, step_id: UUID, version: str = "") -> tuple[Lead, NextStep]:
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
     step = NextStep.objects.of(organization).filter(pk=step_id, lead=lead).first()
     if step is None:
         raise Conflict("This step is gone")
     if step.done_at:
         raise Conflict(f"This was done already, by {step.done_by}")
+    if version and version != step.version:
+        raise Conflict("Someone has changed this next step since you opened the page. Check it before you try again")
     return lead, step
 
 

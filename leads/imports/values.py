@@ -34,11 +34,11 @@ SERIAL = re.compile(r"\d{5}(\.\d+)?", re.ASCII)
 EXCEL_EPOCH = datetime(1899, 12, 30)  # noqa: DTZ001  # of the days that Excel counts, in no zone
 # By the decimal separator: the sign, the digits in groups of three, and the fraction.
 NUMBERS = {
-    ".": re.compile(r"([+-]?)(\d{1,3}(?:[,'’ \u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?", re.ASCII),
-    ",": re.compile(r"([+-]?)(\d{1,3}(?:[.'’ \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?", re.ASCII),
+    ".": re.compile(r"([+-]?)([1-9]\d{0,2}(?:[,'’ \u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?", re.ASCII),
+    ",": re.compile(r"([+-]?)([1-9]\d{0,2}(?:[.'’ \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?", re.ASCII),
 }
 # With a point before three digits, which is either of the two.
-THREE_DIGITS = re.compile(r"[+-]?\d{1,3}\.\d{3}", re.ASCII)
+THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 # A phone that a program has taken for a number.
 FLOAT_PHONE = re.compile(r"(\+?\d{6,})\.0+", re.ASCII)
 # A spreadsheet can take these for the beginning of a formula. Spaces before it don't help.

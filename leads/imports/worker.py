@@ -19,7 +19,7 @@ from leads.imports.terms import terms_of
 from leads.imports.turns import Overtaken, Turn, begin_turn
 from leads.imports.undoing import import_name, store_undo, undo_import
 from leads.privacy.erasing import run_next_erasure
-from leads.privacy.retention import run_retention
+from leads.privacy.retention import run_retention, withdraw_requests
 from organizations.actors import Actor, ActorKind
 from organizations.versions import recording_changes
 
@@ -58,6 +58,7 @@ def run_turn() -> None:
     if turn is None:
         return
     try:
+        withdraw_requests(turn.organization)
         while run_next_erasure(turn):
             if turn.is_over:
                 break

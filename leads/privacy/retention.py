@@ -20,9 +20,9 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from leads.imports.turns import Turn
 from leads.models import Lead
-from leads.privacy.erasing import request_erasure
+from leads.privacy.erasing import log_erasure, request_erasure
 from leads.privacy.imported_rows import FileUnread
-from leads.privacy.models import RETENTION, LeadRetention
+from leads.privacy.models import MAX_DAYS, RETENTION, Erasure, LeadRetention
 from leads.privacy.rules import load_activity, load_rules
 from organizations.models import Organization, SecurityEventKind
 from organizations.security_log import record_security_event
@@ -116,6 +116,8 @@ def run_retention(turn: Turn) -> None:
                 try:
                     if active_at < before and not erase_inactive(turn.organization, lead_id, before, same):
                         return
+                    if Erasure.objects.of(turn.organization).filter(finished_at=None).exists():
+                        return  # a large lead: the next turn erases it before others are looked at
                 except FileUnread:
                     retention.position_at, retention.position_id = former
                     return
@@ -123,6 +125,22 @@ def run_retention(turn: Turn) -> None:
         retention.next_run_at = now() + RUN_EVERY
     finally:
         same.update(**{name: getattr(retention, name) for name in ("position_at", "position_id", "next_run_at")})
+
+
+def withdraw_requests(organization: Organization) -> None:
+    """Withdraw what `run_retention` has requested and no worker has begun, if its reason is gone.
+
+    The owner has switched it off, something has happened to the lead, or the organization is inactive. Nothing may be
+    erased at the same time.
+    """
+    days = LeadRetention.objects.of(organization).values_list("days", flat=True).first()
+    about = {"actor_kind": RETENTION.kind, "actor_name": RETENTION.name, "finished_at": None}
+    for erasure in Erasure.objects.of(organization).filter(**about, position__isnull=True, counts={}):
+        before = now() - timedelta(days=days or MAX_DAYS)
+        leads = unchanged_leads(organization, before).filter(pk=erasure.lead_id, active_at__lt=before)
+        if days is None or not organization.is_active or not leads.exists():
+            log_erasure(erasure, "withdrawn")
+            erasure.delete()
 
 
 def next_leads(

@@ -1,12 +1,12 @@
 """Deleting an organization: its rows in short transactions, then the accounts that belong to no one else."""
 
 import time
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
 from django.contrib.admin.models import LogEntry
 from django.db import connection, transaction
-from django.db.models import QuerySet
 from psycopg import sql
 
 from organizations.models import Membership, Organization, User
@@ -42,17 +42,18 @@ def delete_organization(*, organization: Organization, progress: Progress) -> No
     """
     Organization.objects.filter(pk=organization.pk).update(is_active=False)
     wait_until_quiet(organization)
-    people = list(Membership.objects.of(organization).values_list("user_id", flat=True))
+    delete_rows(organization.pk, progress, keep=[Membership._meta.db_table])
+    progress(f"accounts: {delete_members(organization)} deleted")
     delete_rows(organization.pk, progress)
-    progress(f"accounts: {delete_accounts(people)} deleted")
     if found := find_everywhere(str(organization.pk)):
         raise Refused(f"{', '.join(found)}: rows have the organization's id")
 
 
-def delete_rows(organization_id: UUID, progress: Progress) -> None:
+def delete_rows(organization_id: UUID, progress: Progress, keep: Collection[str] = ()) -> None:
+    """Delete the organization's rows, and itself unless tables are to be kept."""
     catalog = Catalog()
     tables = catalog.tables(organization_id)
-    others = [table for table in reversed(tables) if table.name != ORGANIZATION]
+    others = [table for table in reversed(tables) if table.name not in (ORGANIZATION, *keep)]
     for _ in range(MOST_ROUNDS):
         counts = {table.name: delete_table(table) for table in others}
         for name, count in counts.items():
@@ -60,7 +61,8 @@ def delete_rows(organization_id: UUID, progress: Progress) -> None:
                 progress(f"{name}: {count:,} rows deleted")
         if not any(counts.values()):
             break
-    delete_table(catalog.table(ORGANIZATION, catalog.condition(ORGANIZATION, organization_id)))
+    if not keep:
+        delete_table(catalog.table(ORGANIZATION, catalog.condition(ORGANIZATION, organization_id)))
 
 
 def delete_table(table: Table) -> int:
@@ -92,20 +94,22 @@ def next_keys(table: Table, previous: list[Any], size: int) -> list[Any]:
         return [key for (key,) in cursor.fetchall()]
 
 
-def deletable_accounts(people: list[str]) -> "QuerySet[User]":
-    return User.objects.filter(pk__in=people, memberships=None, is_superuser=False)
+def delete_members(organization: Organization) -> int:
+    """Delete the memberships, each with the account unless it is an operator's or a member's elsewhere.
 
-
-def delete_accounts(people: list[str]) -> int:
-    """Delete these people's accounts, with what belongs to them, unless they are operators or a member elsewhere."""
-    ids = list(deletable_accounts(people).values_list("pk", flat=True))
-    for id in ids:
+    Returns the number of accounts. Each is a transaction, so that an interrupted deletion leaves none of them.
+    """
+    count = 0
+    for member in list(Membership.objects.of(organization)):
         with transaction.atomic():
-            # Again, because an invitation may have been accepted meanwhile.
-            if deletable_accounts([id]).select_for_update(of=["self"]).first():
-                LogEntry.objects.filter(content_type__model="user", object_id=id).delete()
-                User.objects.filter(pk=id).delete()
-    return len(ids)
+            member.delete()
+            # Locked, because the person may be accepting an invitation.
+            accounts = User.objects.filter(pk=member.user_id, memberships=None, is_superuser=False)
+            if accounts.select_for_update(of=["self"]).first():
+                LogEntry.objects.filter(content_type__model="user", object_id=member.user_id).delete()
+                User.objects.filter(pk=member.user_id).delete()
+                count += 1
+    return count
 
 
 def find_everywhere(text: str) -> list[str]:

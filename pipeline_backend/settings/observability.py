@@ -36,6 +36,7 @@ LOGGING = {
         "django": {"handlers": [], "propagate": True},
         # 4xx responses tell the client; logging them would only be noise.
         "django.request": {"level": "ERROR", "filters": ["without_path"]},
+        "django.security.csrf": {"filters": ["without_path"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},  # also a 4xx, and any stranger can cause it
         "pipeline_backend.requests": {"level": LINE_LEVEL},
         "pipeline_backend.deliveries": {"level": LINE_LEVEL},

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -54,19 +55,14 @@ def suggestion_question(appointment: Appointment) -> str:
     return f"{start} {effects(appointment, changes.replace_outcome, outcome)}"
 
 
-def state(appointment: Appointment) -> str:
-    """Return what identifies the outcome and the time that a form was opened with."""
-    return f"{appointment.outcome_id} {appointment.schedule_time.timestamp()}"
-
-
 def place(appointment: Appointment) -> str:
     """Return what a move in the calendar changes: the state and the host."""
-    return f"{state(appointment)} {appointment.host_id}"
+    return f"{appointment.state} {appointment.host_id}"
 
 
 def suggestion_state(appointment: Appointment) -> str:
     outcome = suggested_outcome(appointment)
-    return f"{state(appointment)} {outcome and outcome.pk}"
+    return f"{appointment.state} {outcome and outcome.pk}"
 
 
 def has_outcome(appointment: Appointment, form: OutcomeForm) -> bool:
@@ -98,6 +94,7 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
         appointment=appointment,
         status_id=outcome.pk,
         lead_status_id=lead_status.pk if lead_status else None,
+        lead_status_was=appointment.lead.status_id if lead_status else None,
     )
     step = None
     if next_step_at:
@@ -140,7 +137,7 @@ def outcome_button(role: StatusRole, label: str, icon: str, *, asks_next_step: b
         question=question,
         form=partial(OutcomeForm, preset=preset, asks_next_step=asks_next_step),
         is_possible=is_possible,
-        state=state,
+        state=attrgetter("state"),
         is_done=has_outcome,
         next_url=next_url,
     )(store_outcome)
@@ -158,7 +155,7 @@ set_outcome = object_action(
     icon="label",
     question=lambda row: f"How did it go? If you choose a canceled outcome: {effects(row, changes.cancel)}",
     form=OutcomeForm,
-    state=lambda appointment: appointment.outcome_id,
+    state=attrgetter("state"),
     is_done=has_outcome,
     next_url=next_url,
 )(store_outcome)
@@ -223,7 +220,7 @@ def add_note(page: RecordAdmin, request: HttpRequest, appointment: Appointment, 
     form=CancellationForm,
     danger=True,
     is_possible=lambda appointment: not is_canceled(appointment),
-    state=state,
+    state=attrgetter("state"),
     is_done=lambda appointment, form: is_canceled(appointment),
     next_url=next_url,
 )

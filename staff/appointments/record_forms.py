@@ -108,6 +108,7 @@ def simplified(text: str) -> str:
 class OutcomeForm(ConfirmationForm):
     outcome = RowField(Status.unscoped.none())
     lead_status = RowField(Status.unscoped.none(), required=False)
+    lead_status_was = forms.UUIDField(required=False, widget=forms.HiddenInput)
     next_step_at = TimestampField(required=False, label="When is the next step?", help_text="A call by you.")
 
     def __init__(self, *args: Any, preset: Preset | None = None, asks_next_step: bool = False, **kwargs: Any) -> None:
@@ -129,8 +130,9 @@ class OutcomeForm(ConfirmationForm):
         if not (asks_next_step and may_change_lead):
             del self.fields["next_step_at"]
         if not may_change_lead:
-            del self.fields["lead_status"]
+            del self.fields["lead_status"], self.fields["lead_status_was"]
             return
+        self.fields["lead_status_was"].initial = lead.status_id
         lead_status = self.fields["lead_status"]
         others = appointment.lead_status_choices
         lead_status.queryset = statuses.filter(pk__in=[lead.status_id, *(status.pk for status in others)])
@@ -143,6 +145,16 @@ class OutcomeForm(ConfirmationForm):
             lead_status.initial = ""
         elif lead.status.role not in PAID_ROLES or self.preset.role in PAID_ROLES:
             lead_status.initial = default_of_role(others, self.preset.role, "is_lead_default") or lead.status_id
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        was, lead = cleaned.get("lead_status_was"), self.subject.lead
+        if was and was != lead.status_id and self.data.get("lead_status"):
+            data: Any = self.data
+            self.data = data = data.copy()
+            data["lead_status_was"] = str(lead.status_id)
+            self.add_error(None, f"The lead has moved to {lead.status} since you opened this. Check its status below.")
+        return cleaned
 
 
 class RescheduleForm(ConfirmationForm):

@@ -64,6 +64,7 @@ class StepForm(ConfirmationForm):
     """A form about one of the lead's open steps: by default, the earliest."""
 
     step = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    version = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -82,7 +83,7 @@ class ChangeStepForm(StepForm, NextStepForm):
         named, steps = self.data.get("step", self.initial["step"]), list(open_steps(self.subject))
         if step := next((step for step in steps if str(step.pk) == named), steps[0] if steps else None):
             values = {"at": step.at, "type": step.type, "note": step.note, "owner": step.owner_id}
-            self.initial = {"step": step.pk, **values}
+            self.initial = {"step": step.pk, "version": step.version, **values}
             owners = Membership.objects.of(self.subject.organization)
             self.fields["owner"].queryset = owners.filter(CAN_BE_ASSIGNED | Q(pk=step.owner_id))
 
@@ -169,9 +170,9 @@ def change_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: 
     next_url=next_url,
 )
 def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: StepForm) -> str:
-    actor, id = actor_of(request), form.cleaned_data["step"]
+    about: dict[str, Any] = {"organization": lead.organization, "actor": actor_of(request), "lead_id": lead.pk}
     try:
-        services.finish_next_step(organization=lead.organization, actor=actor, lead_id=lead.pk, step_id=id)
+        services.finish_next_step(**about, step_id=form.cleaned_data["step"], version=form.cleaned_data["version"])
     except Conflict as error:  # the button was pressed twice
         return f"{error}."
     return "The next step is done."

@@ -13,6 +13,7 @@ from django.test import Client
 from appointments.models import Appointment
 from foundation.db.timestamps import now
 from leads.models import Lead
+from leads.services import change_status
 from notifications.models import Notification
 from notifications.services import set_muted_kinds
 from organizations.models import Membership, Organization
@@ -25,6 +26,7 @@ from tests.factories import (
     make_member,
     make_provider_appointment,
     make_status,
+    owner_actor,
     owner_of,
     snapshot_of,
 )
@@ -125,6 +127,29 @@ def test_outcome_and_lead_are_changed_together_or_not_at_all(mia: Client, appoin
 
     assert form_errors(response) == ["Select a valid choice. That choice is not one of the available choices."]
     assert snapshot_of(appointment.organization) == before
+
+
+@pytest.mark.parametrize("choice", ["the outcome's", "as it is"])
+def test_a_lead_that_has_moved_since_the_form_was_opened_is_looked_at_again(
+    choice: str, mia: Client, appointment: Appointment
+):
+    url, organization = admin_url(Appointment, "set_lost", appointment.pk), appointment.organization
+    form = form_data(mia, url)
+    if choice == "as it is":
+        form["lead_status"] = form["lead_status_was"]
+    won = status(organization, "WON")
+    by = {"organization": organization, "actor": owner_actor(organization)}
+    change_status(**by, lead_id=appointment.lead_id, status_id=won.pk)
+    before = snapshot_of(organization)
+
+    refused = mia.post(url, form)
+    unchanged = snapshot_of(organization) == before
+    again = form | {name: str(refused.context["form"][name].value()) for name in ("lead_status_was",)}
+    mia.post(url, again | {"lead_status": str(won.pk)})
+
+    assert form_errors(refused)[0] == "The lead has moved to Won since you opened this. Check its status below."
+    assert unchanged
+    assert (reloaded(appointment).outcome.role, reloaded(appointment.lead).status) == ("LOST", won)
 
 
 def test_the_lead_is_offered_only_to_those_who_may_change_it(

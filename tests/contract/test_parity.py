@@ -18,6 +18,7 @@ import pytest
 import time_machine
 from django.db import transaction
 from django.test import Client
+from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, CallAnalysis, EventType, Provider
 from appointments.services import (
@@ -373,7 +374,9 @@ def test_adding_a_note(world: World) -> None:
         world,
         {
             "admin": lambda: world.press("add_note", note=text),
-            **by_everyone(world, lambda actor: create_note(**world.common(actor), text=text, mentions=[world.host])),
+            **by_everyone(
+                world, lambda actor: create_note(**world.common(actor), text=text, id=uuid7(), mentions=[world.host])
+            ),
         },
     )
 
@@ -386,7 +389,7 @@ def test_adding_a_note_to_what_is_canceled(world: World) -> None:
         {
             "API": lambda: world.api.cancel(notes=text),
             "admin": lambda: world.press("add_note", note=text),
-            "service": lambda: create_note(**world.common(), text=text, mentions=[]),
+            "service": lambda: create_note(**world.common(), text=text, id=uuid7()),
             "service, canceling": lambda: cancel_appointment(**world.common(), notes=text),
         },
     )
@@ -398,7 +401,7 @@ def test_adding_a_note_that_a_provider_reports(world: World) -> None:
     assert_same(
         world,
         {
-            "service": lambda: create_note(**common, text="From the form", mentions=[]),
+            "service": lambda: create_note(**common, text="From the form", id=uuid7()),
             "import": lambda: report(world, "sync-1", notes="From the form"),
         },
         without=SYNCED,

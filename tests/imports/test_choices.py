@@ -97,17 +97,20 @@ def test_a_point_before_three_digits_and_phones_written_as_numbers(mia: Client, 
     """1.500 is left out until somebody says how the file writes numbers; 15123456789.0 is no longer phone number."""
     field = make_custom_field(organization, "LEAD", "budget", type="NUMBER")
     rows = [["a@example.com", "1.500", "15123456789.0"], ["b@example.com", "900", "+4915123456788.00"]]
+    rows.append(["c@example.com", "0.500", ""])
     page = Page(mia, organization, csv_file(["email", "Budget", "Phone"], *rows))
 
     page.check(reading={"country": "DE"})
     reasons = page.row.reasons["PARTIAL"]
     page.check(reading={"numbers": ",", "country": "DE"})
+    others = page.row.reasons["PARTIAL"]
     page.press("start")
 
     leads = Lead.objects.of(organization).order_by("email")
     assert reasons == {"Budget can be read in two ways, with a point or without": 1}
-    assert [lead.custom_values[str(field.pk)] for lead in leads] == [1500, 900]
-    assert [lead.phone_e164 for lead in leads] == ["+4915123456789", "+4915123456788"]
+    assert others == {"Budget is not a number": 1}, "0.500 has no thousands"
+    assert [lead.custom_values.get(str(field.pk)) for lead in leads] == [1500, 900, None]
+    assert [lead.phone_e164 for lead in leads] == ["+4915123456789", "+4915123456788", None]
 
 
 def test_a_day_in_a_workbook_is_not_its_midnight(mia: Client, organization: Organization) -> None:

@@ -528,7 +528,8 @@ class Acts:
         edit_appointment(**self.common(), appointment=self.appointment(), **values)
 
     def create_note_by_service(self) -> None:
-        create_note(**self.common(), appointment=self.appointment(), text=self.word(), mentions=[self.member()])
+        note = {"text": self.word(), "id": uuid7(), "mentions": [self.member()]}
+        create_note(**self.common(), appointment=self.appointment(), **note)
 
     def refresh_touch_points(self) -> None:
         refresh_touch_points(organization=self.organization)

@@ -9,6 +9,7 @@ from cryptography.fernet import Fernet
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
+from django.db.models import Model
 from django.test import Client
 
 from appointments.models import Note
@@ -18,6 +19,7 @@ from leads.models import Lead
 from organizations.models import ApiKey, Membership, Move, Organization, SecurityEventKind, TotpDevice, User
 from organizations.security_log import record_security_event
 from organizations.services import add_member
+from statuses.models import Status
 from tests.client import ApiClient
 from tests.commands.runner import command_error, file_mode, run
 from tests.databases import connected_to, rows_of_all_tables
@@ -156,11 +158,13 @@ def test_a_deleted_organization_leaves_nothing_in_any_table(filled: Organization
     assert set(User.objects.values_list("pk", flat=True)) >= {shared.user_id, operator.pk, owner_of(other).user_id}
 
 
-def test_an_interrupted_deletion_is_continued(filled: Organization, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ids_in(rows_of(filled.pk))
+@pytest.mark.parametrize("model", [Status, User])
+def test_an_interrupted_deletion_is_continued(model: type[Model], filled: Organization) -> None:
+    users = set(Membership.objects.of(filled).values_list("user_id", flat=True))
+    texts = ids_in(rows_of(filled.pk)) | users
     with connection.cursor() as cursor:
         cursor.execute("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'no'; END$$")
-        cursor.execute("CREATE TRIGGER refuse BEFORE DELETE ON statuses_status EXECUTE FUNCTION refuse()")
+        cursor.execute(f"CREATE TRIGGER refuse BEFORE DELETE ON {model._meta.db_table} EXECUTE FUNCTION refuse()")
     try:
         with pytest.raises(Exception, match="no"):
             run("delete_organization", "Acme", "--confirm")

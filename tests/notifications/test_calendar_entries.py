@@ -9,6 +9,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from icalendar import Calendar, Event
+from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, EventType
 from notifications.models import Notification
@@ -202,10 +203,11 @@ def test_a_duration_is_from_five_minutes_to_a_day(minutes: str, owner: Client, o
     assert event_type.duration_minutes == 60
 
 
-def mention(client: Client, appointment_id: str, note: str, *members: Membership) -> None:
+def mention(client: Client, appointment_id: str, note: str, *members: Membership, form: str = "") -> None:
     """Add a note in the admin that mentions these members."""
     url = admin_url(Appointment, "add_note", appointment_id)
-    response = client.post(url, {"note": " ".join([note, *(f"@{member.user.email}" for member in members)])})
+    text = " ".join([note, *(f"@{member.user.email}" for member in members)])
+    response = client.post(url, {"note": text, "new_id": form})
     assert response.status_code == 302, form_errors(response)
 
 
@@ -238,8 +240,9 @@ def test_the_author_of_a_note_gets_no_email_about_it_and_others_get_one(
     send_notifications(str(organization.pk))
     mailoutbox.clear()
 
-    for _ in range(2):  # the second one is the same note, which is not stored again
-        mention(closer, id, "For both of us", host, owner_of(organization))
+    form = str(uuid7())
+    for _ in range(2):  # the second one is the same form, whose note is not stored again
+        mention(closer, id, "For both of us", host, owner_of(organization), form=form)
     send_notifications(str(organization.pk))
 
     assert [email.to for email in mailoutbox] == [["owner@acme.example"]]

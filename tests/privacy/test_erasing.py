@@ -342,7 +342,7 @@ def test_nothing_about_the_person_can_be_added_again(
     with pytest.raises(Conflict, match="The lead was erased"):
         add_note(**by, text=WORD, lead=lead, id=uuid7())
     with pytest.raises(Conflict, match="The lead was erased"):
-        create_note(**by, text=WORD, appointment=appointment, mentions=[])
+        create_note(**by, text=WORD, appointment=appointment, id=uuid7())
     with pytest.raises(Conflict, match="The lead was erased"):
         cancel_appointment(**by, appointment=appointment, notes=WORD)
     with pytest.raises(Conflict, match="An erased lead can't be merged"):

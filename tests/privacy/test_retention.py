@@ -212,6 +212,33 @@ def test_a_lead_to_which_something_happens_meanwhile_is_kept(
     assert LeadRetention.objects.of(organization).get().next_run_at > timezone.now() + DAY / 2
 
 
+@pytest.mark.parametrize("reason", ["switched off", "has a call now"])
+def test_a_large_lead_is_erased_alone_and_only_if_the_reason_is_still_there(
+    reason: str, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker erases it, in a later turn; others are looked at after it."""
+    monkeypatch.setattr("leads.privacy.erasing.SMALL", 0)
+    leads = [old_lead(api, f"{name}@leads.example", days) for name, days in (("ada", 402), ("bob", 401))]
+    set_retention(organization=organization, days=365)
+    LeadRetention.objects.of(organization).update(next_run_at=timezone.now() - DAY / 24)
+    turn = begin_turn()
+    assert turn
+    run_retention(turn)
+    turn.end()
+    requested = list(Erasure.objects.of(organization).values_list("lead_id", flat=True))
+
+    if reason == "switched off":
+        set_retention(organization=organization, days=None)
+    else:
+        api.book(lead_email="ada@leads.example")
+    for _ in range(5):
+        run_turn()
+
+    assert requested == [leads[0].pk]
+    assert erased(organization) == ([] if reason == "switched off" else [str(leads[1].pk)])
+    assert not Erasure.objects.of(organization).filter(finished_at=None).exists()
+
+
 @pytest.mark.parametrize("small", [100, 0])
 def test_files_that_wait_are_read_before_leads_are_erased(
     small: int, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch

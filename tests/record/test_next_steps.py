@@ -15,7 +15,7 @@ from tests.factories import events_of, make_api, make_member, owner_actor
 from tests.merging.leads import make_lead, merge, undo
 from tests.record.test_lead_page import action_url, page_url
 from tests.staff.forms import form_data
-from tests.staff.pages import admin_url, form_errors, logged_in_client
+from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
 
 HOME = "/admin/"
 
@@ -112,6 +112,27 @@ def test_who_has_a_step_may_do_it_on_a_colleagues_lead(
 
     step.refresh_from_db()
     assert (refused.status_code, response.status_code, step.done_by) == (403, 302, "Grace")
+
+
+def test_a_change_that_a_colleague_has_made_since_the_page_was_opened_is_not_overwritten(
+    fatima: Lead, grace: Membership, organization: Organization
+) -> None:
+    manager = make_member(organization, "mia@acme.example", role=MemberRole.MANAGER)
+    step, client = add_step(fatima, grace, days=1), logged_in_client(manager)
+    url = action_url(fatima, "change_next_step")
+    first, second = (form_data(client, url) for _ in range(2))
+    client.post(url, first | {"note": "Needs the contract"})
+
+    refused = client.post(url, second | {"type": "EMAIL"})
+
+    done = client.post(action_url(fatima, "finish_next_step"), {"step": second["step"], "version": second["version"]})
+
+    text = "Someone has changed this next step since you opened the page. Check it before you try again."
+    assert form_errors(refused)[0] == text.removesuffix(".")
+    assert shown_messages(done)[-1] == text
+    step.refresh_from_db()
+    assert step.done_at is None
+    assert (step.type, step.note, step.owner) == ("CALL", "Needs the contract", grace)
 
 
 @pytest.mark.parametrize("hands_over", [True, False])

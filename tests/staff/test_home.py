@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from html import unescape
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,9 +14,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
+from appointments.services import reschedule
 from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization
-from tests.factories import make_member, make_organization
+from tests.factories import make_member, make_organization, owner_actor
 from tests.staff.forms import form_data
 from tests.staff.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
 from tests.staff.pages import admin_url, list_url, logged_in_client, shown_messages
@@ -265,6 +267,19 @@ def test_an_outcome_that_somebody_else_has_set_meanwhile_is_not_overwritten(week
     assert response.url == "/admin/?who=team&days=7"
     assert "someone has changed this since you opened the page" in shown_messages(response)[-1]
     assert Appointment.objects.of(week.organization).get(lead__first_name="Ended").outcome == week.status("LOST")
+
+
+def test_an_outcome_is_not_set_for_a_call_that_has_been_moved_meanwhile(week: Week, mia: Client):
+    url, fields = outcome_form(mia.get(HOME, {"who": "team", "days": "7"}).content.decode())
+    ended = Appointment.objects.of(week.organization).get(lead__first_name="Ended")
+    booked = ended.outcome
+    by = {"organization": week.organization, "actor": owner_actor(week.organization)}
+    reschedule(**by, appointment=ended, to=NOW + timedelta(days=7))
+
+    response = mia.post(url, fields)
+
+    assert "someone has changed this since you opened the page" in shown_messages(response)[-1]
+    assert Appointment.objects.of(week.organization).get(pk=ended.pk).outcome == booked
 
 
 def test_an_outcome_of_another_organization_is_refused(week: Week, other_organization: Organization, mia: Client):

@@ -159,10 +159,11 @@ def test_a_form_whose_row_is_gone_adds_another_one_with_an_id_of_its_own(owner: 
 
 def test_a_note_that_is_sent_twice_is_stored_once(owner: Client, appointment: Appointment):
     url = admin_url(Appointment, "add_note", appointment.pk)
-    owner.post(url, {"note": "Wants a demo"})
+    form = form_data(owner, url, note="Wants a demo")
+    owner.post(url, form)
     before = snapshot_of(appointment.organization)
 
-    second = owner.post(url, {"note": "Wants a demo"})
+    second = owner.post(url, form)
 
     assert second.url == admin_url(Appointment, "change", appointment.pk)
     assert snapshot_of(appointment.organization) == before

@@ -1,5 +1,6 @@
 """Forms that were open while their person signed in or out, or while someone else changed the row."""
 
+import re
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.base import ServiceAdmin
 from staff.toolkit.forms import ServiceForm
 from tests.factories import make_api, make_custom_field, make_event_type, make_member
+from tests.hostile.routes import ADMIN_ROUTES, OTHER_ROUTES, url_template
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
 from webhooks.models import Endpoint
@@ -250,3 +252,14 @@ def test_a_member_who_loses_the_role_while_they_save_does_not_keep_it(
     assert "Someone else has changed this record" in form_errors(response)[0]
     member.refresh_from_db()
     assert (member.role, member.buffer_minutes) == ("VIEWER", 0)
+
+
+def test_a_refused_form_logs_no_path_because_some_have_secrets(caplog: pytest.LogCaptureFixture):
+    browser = Client(enforce_csrf_checks=True)
+    for route in (*ADMIN_ROUTES, *OTHER_ROUTES):
+        browser.post(re.sub("<[^>]+>", "the-secret", url_template(route.pattern)))
+
+    refused = [record for record in caplog.records if record.name == "django.security.csrf"]
+    assert len(refused) > 20
+    assert "the-secret" not in caplog.text
+    assert any("admin/invitation/<token>/" in record.getMessage() for record in refused)

@@ -108,7 +108,8 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     )
     no_show = api.get_status("NO_SHOW")["id"]
     edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, status_id=no_show)
-    create_note(organization=organization, actor=SYSTEM, appointment=appointment, text="Try again", mentions=[host])
+    by = {"organization": organization, "actor": SYSTEM}
+    create_note(**by, appointment=appointment, text="Try again", id=uuid7(), mentions=[host])
     edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, setter=host)
     add_note(organization=organization, actor=SYSTEM, lead=appointment.lead, text="Prefers mornings", id=uuid7())
     for row in (f"appointments/{id}", f"leads/{appointment.lead_id}"):
