@@ -22,6 +22,8 @@ from organizations.models import MemberRole, Membership, Organization
 
 UNSUBSCRIBE_SALT = "notifications.unsubscribe"
 LEAD_UNSUBSCRIBE_SALT = "notifications.unsubscribe_lead"
+# Also of jobs that are being sent: without the lease, their result isn't stored.
+CANCELED: dict[str, Any] = {"state": State.CANCELED, "next_attempt_at": None, "lease_token": None}
 DELETED_LEAD = {"lead_name": "a deleted lead", "lead_email": "", "lead_phone": "", "meeting_url": "", "note": ""}
 
 
@@ -79,11 +81,14 @@ def read_lead_token(token: str) -> tuple[UUID, UUID] | None:
 
 
 def cancel_lead_mails(*, organization: Organization, subject_ids: Collection[UUID] | QuerySet[Any]) -> None:
-    """Cancel the waiting e-mails to leads about these appointments. One that is being sent still arrives."""
+    """Cancel the waiting e-mails to leads about these appointments.
+
+    One that is being sent may still arrive, but isn't sent again if that fails.
+    """
     waiting = Notification.objects.of(organization).filter(
-        kind__in=LEAD_KINDS, recipient=None, subject_id__in=subject_ids, state=State.PENDING, lease_token=None
+        kind__in=LEAD_KINDS, recipient=None, subject_id__in=subject_ids, state=State.PENDING
     )
-    waiting.update(state=State.CANCELED, next_attempt_at=None, finished_at=Now())
+    waiting.update(**CANCELED, finished_at=Now())
 
 
 def read_token(token: str) -> tuple[UUID, UUID, Kind] | None:
@@ -105,9 +110,9 @@ def unsubscribe(*, member: Membership, kind: Kind) -> None:
         preference.muted.append(kind)
         preference.save(update_fields=["muted"])
     waiting = Notification.objects.of(member.organization).filter(
-        recipient=member, kind=kind, medium=ChannelKind.EMAIL, state=State.PENDING, lease_token=None
+        recipient=member, kind=kind, medium=ChannelKind.EMAIL, state=State.PENDING
     )
-    waiting.update(state=State.CANCELED, next_attempt_at=None, finished_at=Now())
+    waiting.update(**CANCELED, finished_at=Now())
 
 
 def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:

@@ -6,6 +6,7 @@ from email.parser import BytesParser
 from email.policy import default as modern
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import pytest
 import time_machine
@@ -21,6 +22,7 @@ from notifications import daily_limit
 from notifications.lead_messages import STANDARD_TEXTS
 from notifications.models import LEAD_KINDS, Kind, LeadMessage, Notification
 from notifications.queues import EMAILS
+from notifications.services import lead_unsubscribe_url
 from organizations.models import MemberRole, Membership, Organization, User
 from tests.client import ApiClient, booking_payload
 from tests.factories import make_member, owner_actor, owner_of, snapshot_of
@@ -377,11 +379,23 @@ def test_names_of_strangers_change_neither_headers_nor_markup_nor_the_text(
     assert "evil.example" not in str(with_links.alternatives) + with_links.attachments[0][1] + with_links.body
 
 
-@pytest.mark.parametrize("change", ["canceled", "moved", "begun"])
+@pytest.mark.parametrize(
+    ("change", "is_tried"),
+    [
+        ("begun", False),
+        *((change, tried) for change in ("canceled", "moved", "unsubscribed") for tried in (False, True)),
+    ],
+)
 def test_an_email_that_waits_is_not_sent_once_the_call_is_another(
-    change: str, api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any]
+    change: str, is_tried: bool, api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any]
 ):
-    booked(api, notify_lead=True)
+    """Nor one that a worker tries to send at that moment, if this attempt fails."""
+    lead_id = booked(api, notify_lead=True).lead_id
+    if is_tried:
+        claimed = {"lease_token": uuid4(), "next_attempt_at": datetime.now(UTC)}  # the lease ends at once
+        assert Notification.objects.of(organization).filter(kind="LEAD_INVITED").update(**claimed, claim_count=1) == 1
+    if change == "unsubscribed":
+        Client().post(urlsplit(lead_unsubscribe_url(organization.pk, str(lead_id))).path)
     if change == "canceled":
         api.cancel()
     if change == "moved":
