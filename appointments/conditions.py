@@ -24,7 +24,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from appointments.models import Appointment
-from leads.models import LeadNote, NextStep, TouchPointType
+from leads.models import ERASED_EMAIL, LeadNote, NextStep, TouchPointType
 from statuses.models import PAID_ROLES, StatusRole
 
 BOOKED_ROLES = [StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED]
@@ -136,7 +136,9 @@ def unplanned_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) ->
     # removed within minutes, next steps are not.
     has_status, by_then = Q(status__in=follow_up_statuses), Q(next_touch_point_at__lt=end_of_day)
     is_set_by_staff = ~Q(next_touch_point_type=TouchPointType.APPOINTMENT)
-    return (has_status & Q(next_touch_point_at=None)) | (has_status & by_then) | (by_then & is_set_by_staff)
+    # Erasing a lead empties its times. Nobody can do anything about it any more.
+    is_unplanned = Q(next_touch_point_at=None) & ~Q(email__endswith=ERASED_EMAIL)
+    return (has_status & is_unplanned) | (has_status & by_then) | (by_then & is_set_by_staff)
 
 
 def own_step_due(
@@ -156,11 +158,12 @@ def own_step_due(
 
 
 def not_called(new_lead_statuses: Collection[UUID]) -> Q:
-    """Return the condition that an opt-in's lead is new, and that no one has called or booked it."""
+    """Return the condition that an opt-in's lead is new and not erased, and that no one has called or booked it."""
     calls = LeadNote.unscoped.filter(lead=OuterRef("lead"), call_result__isnull=False)
     is_called = Exists(calls.filter(created_at__gte=OuterRef("created_at")))
     is_booked = Exists(Appointment.unscoped.filter(lead=OuterRef("lead")))
-    return Q(lead__status__in=new_lead_statuses) & ~Q(is_booked) & ~Q(is_called)
+    is_new = Q(lead__status__in=new_lead_statuses) & ~Q(lead__email__endswith=ERASED_EMAIL)
+    return is_new & ~Q(is_booked) & ~Q(is_called)
 
 
 def in_stage(stage: str, at: datetime) -> Q:

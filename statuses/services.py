@@ -78,7 +78,8 @@ def save_status(*, organization: Organization, actor: Actor, status: Status) -> 
     """Store a status and record the event. As the default of its role, it replaces the previous default.
 
     Locks the stored status, for a new one the organization. Raises Conflict if automatic changes would be left without
-    a default, or if it has `MAX_STATUSES`.
+    a default, if the status is in use and would begin or cease to say that a call is canceled or missed, or if there
+    are `MAX_STATUSES`.
     """
     if status._state.adding:
         rows, advice = Status.objects.of(organization), "Delete one that is not used first."
@@ -91,6 +92,7 @@ def save_status(*, organization: Organization, actor: Actor, status: Status) -> 
     stored = Status.objects.of(organization).select_for_update().filter(pk=status.pk).first()
     if stored:
         ensure_required_defaults(stored, status)
+        ensure_meaning(stored, status)
     before = StatusDetailSerializer.get_text(organization, status.pk)
     status.organization = organization
     status.updated_at = now()
@@ -109,13 +111,29 @@ def delete_status(*, organization: Organization, actor: Actor, status: Status) -
     ensure_required_defaults(stored, None)
     problem = f"{status.name} is used by a lead, an appointment or their history. Rename it instead of deleting it."
     # Asked first, because `delete` would load all rows that use it.
-    if any(is_used(stored, relation) for relation in Status._meta.get_fields(include_hidden=True)):
+    if is_in_use(stored):
         raise Conflict(problem)
     event_occurred.send(None, topic="status.deleted", subject=status, actor=actor)
     try:
         status.delete()
     except ProtectedError:
         raise Conflict(problem) from None
+
+
+def ensure_meaning(before: Status, after: Status) -> None:
+    """Raise Conflict if the new role would cancel appointments with this status, mark them as missed, or the reverse.
+
+    What follows from that is stored with them: `no_show`, the meeting link, and the next touch point of their leads.
+    """
+    roles = {before.role, after.role}
+    if len(roles) > 1 and roles & {StatusRole.CANCELED, StatusRole.NO_SHOW} and is_in_use(before):
+        change = f"from {StatusRole(before.role).label} to {StatusRole(after.role).label}"
+        advice = "Add another status instead, and retire this one."
+        raise Conflict(f"{before.name} is in use, so its role can't change {change}. {advice}")
+
+
+def is_in_use(status: Status) -> bool:
+    return any(is_used(status, relation) for relation in Status._meta.get_fields(include_hidden=True))
 
 
 def is_used(status: Status, relation: object) -> bool:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from html import unescape
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
 import pytest
 import time_machine
@@ -16,8 +17,12 @@ from django.test.utils import CaptureQueriesContext
 from appointments.models import Appointment
 from appointments.services import reschedule
 from leads.models import Lead
+from leads.privacy.erasing import request_erasure
+from leads.services import change_status
 from organizations.models import MemberRole, Membership, Organization
-from tests.factories import make_member, make_organization, owner_actor
+from statuses.models import Status
+from tests.client import ApiClient
+from tests.factories import make_member, make_organization, owner_actor, owner_of
 from tests.staff.forms import form_data
 from tests.staff.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
 from tests.staff.pages import admin_url, list_url, logged_in_client, shown_messages
@@ -436,3 +441,23 @@ def test_the_greeting_is_that_of_the_users_time_of_day(hour: int, word: str, wee
 
     assert f"Good {word}, Mia" in page
     assert "Wednesday 18 November" in page
+
+
+def test_an_erased_lead_is_no_work(api: ApiClient, organization: Organization):
+    """Neither its opt-in, nor the lead itself with the status of a follow-up."""
+    follow_up = Status.objects.of(organization).get(role="FOLLOW_UP")
+    ids = [api.submit(email=f"{name}@example.com").json()["data"]["lead_id"] for name in ("ada", "bob")]
+    by = {"organization": organization, "actor": owner_actor(organization)}
+    change_status(**by, lead_id=UUID(ids[1]), status_id=follow_up.pk)
+    owner = logged_in_client(owner_of(organization))
+    before = work(owner.get(HOME))
+
+    for id in ids:
+        request_erasure(**by, lead_id=UUID(id))
+    after = work(owner.get(HOME))
+
+    titles = ("Next steps due", "Opt-ins not called yet")
+    assert [before[title][0] for title in titles] == ["1", "1"]
+    assert [after[title] for title in titles] == [("0", [])] * 2
+    [steps] = [each for each in owner.get(HOME).context["lists"] if each.kind == "next_steps"]
+    assert list(owner.get(steps.total.url).context["cl"].result_list) == []

@@ -6,7 +6,9 @@ from django.db.models import UniqueConstraint
 from django.test import Client
 
 from appointments.models import Appointment, CallAnalysis
+from appointments.services import edit_appointment
 from leads.models import Lead
+from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, User
 from statuses.models import Status
 from tests.factories import make_api, make_status, snapshot_of
@@ -97,6 +99,24 @@ def test_a_default_that_automatic_changes_need_cannot_be_retired(role: str, owne
 
     assert any("Make another status the default first" in message for message in form_errors(response))
     assert snapshot_of(organization) == before
+
+
+@pytest.mark.parametrize(("role", "new_role"), [("LOST", "NO_SHOW"), ("NO_SHOW", "LOST"), ("RESCHEDULED", "CANCELED")])
+def test_a_status_in_use_neither_becomes_nor_stops_being_canceled_or_missed(
+    role: str, new_role: str, owner: Client, appointment: Appointment
+):
+    """What follows is stored with its appointments (docs/interface.md, S13)."""
+    status, unused = (make_status(appointment.organization, name, role=role) for name in ("Ghosted", "Unused"))
+    edit_appointment(organization=appointment.organization, actor=SYSTEM, appointment=appointment, status_id=status.pk)
+    before = snapshot_of(appointment.organization)
+
+    refused = save(owner, status, role=new_role)
+    unchanged = snapshot_of(appointment.organization) == before
+    renamed, other = save(owner, status, name="No answer"), save(owner, unused, role=new_role)
+
+    assert "Ghosted is in use, so its role can't change from" in form_errors(refused)[0]
+    assert unchanged
+    assert (renamed.status_code, other.status_code) == (302, 302)
 
 
 def test_a_retired_status_is_no_longer_the_default_of_another_role(owner: Client, organization: Organization):
