@@ -136,7 +136,7 @@ def unplanned_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) ->
     # removed within minutes, next steps are not.
     has_status, by_then = Q(status__in=follow_up_statuses), Q(next_touch_point_at__lt=end_of_day)
     is_set_by_staff = ~Q(next_touch_point_type=TouchPointType.APPOINTMENT)
-    # Erasing a lead empties its times. Nobody can do anything about it any more.
+    # Erasing a lead empties its times, and nobody can contact it any more.
     is_unplanned = Q(next_touch_point_at=None) & ~Q(email__endswith=ERASED_EMAIL)
     return (has_status & is_unplanned) | (has_status & by_then) | (by_then & is_set_by_staff)
 

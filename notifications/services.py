@@ -145,7 +145,7 @@ def erase_notifications(
 
 
 def forget_deleted_leads(*, organization: Organization, lead_ids: Collection[UUID]) -> None:
-    """Delete the notifications about deleted leads; cancellations of their appointments that wait say less instead.
+    """Delete the notifications about deleted leads, except cancellations to be sent, which no longer name them.
 
     Calendars need these. A message being sent still arrives.
     """

@@ -99,9 +99,9 @@ class NoteForm(ConfirmationForm):
 def added_text(form: NoteForm, actor: Actor) -> str:
     """Return the message about a new note: which colleagues that it mentions get an e-mail, and which don't."""
     members = sorted((member for member in form.mentions if member.user_id != actor.id), key=str)
-    told = recipients_of(form.subject.organization, Kind.MENTIONED, members)
-    names = [str(member) for member in told]
-    others = [str(member) for member in members if member not in told]
+    recipients = recipients_of(form.subject.organization, Kind.MENTIONED, members)
+    names = [str(member) for member in recipients]
+    others = [str(member) for member in members if member not in recipients]
     sentences = ["Note added."]
     if names:
         sentences.append(f"We'll e-mail {get_text_list(names, 'and')}.")

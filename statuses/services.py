@@ -92,7 +92,7 @@ def save_status(*, organization: Organization, actor: Actor, status: Status) -> 
     stored = Status.objects.of(organization).select_for_update().filter(pk=status.pk).first()
     if stored:
         ensure_required_defaults(stored, status)
-        ensure_meaning(stored, status)
+        ensure_role_can_change(stored, status)
     before = StatusDetailSerializer.get_text(organization, status.pk)
     status.organization = organization
     status.updated_at = now()
@@ -120,7 +120,7 @@ def delete_status(*, organization: Organization, actor: Actor, status: Status) -
         raise Conflict(problem) from None
 
 
-def ensure_meaning(before: Status, after: Status) -> None:
+def ensure_role_can_change(before: Status, after: Status) -> None:
     """Raise Conflict if the new role would cancel appointments with this status, mark them as missed, or the reverse.
 
     What follows from that is stored with them: `no_show`, the meeting link, and the next touch point of their leads.

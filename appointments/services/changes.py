@@ -133,7 +133,7 @@ def create_note(
         raise Conflict(DELETED_BEFORE)
     note = Note(id=id, note=text, organization=organization, appointment=stored, **actor_columns(actor))
     if insert_all(note, on_conflict_do_nothing=True):
-        mention(note, mentions, actor)
+        add_mentions(note, mentions, actor)
         save_appointment(stored, stored.outcome, actor, note=note)
     elif not Note.objects.of(organization).filter(pk=id, appointment=stored, note=text).exists():
         raise Conflict(ADDED_BEFORE)
@@ -277,7 +277,7 @@ def save_appointment(
     if is_moved:
         cancel_lead_mails(organization=appointment.organization, subject_ids=[appointment.pk])
     if is_moved or lead_status_id or (before and effects.topic is CANCELED):
-        lead = lock_lead(appointment, lead_status_was)
+        lead = lock_lead_of(appointment, lead_status_was)
         role, appointment.lead = None if lead_stays or lead_status_id else effects.lead_role, lead
         if role in RESULT_ROLES and lead.status.role == role:
             role = None  # any status of this role says the same
@@ -295,7 +295,7 @@ def save_appointment(
         queue_lead_email(lead_change, appointment)
 
 
-def lock_lead(appointment: Appointment, status_was: UUID | None) -> Lead:
+def lock_lead_of(appointment: Appointment, status_was: UUID | None) -> Lead:
     lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
     if status_was and lead.status_id != status_was:
         raise Conflict("The lead's status has just changed. Check it, and try again")
@@ -364,11 +364,11 @@ def insert_note(
 ) -> Note:
     columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
     note: Note = Note.objects.create(note=text, external_reference=external_reference, **columns)
-    mention(note, mentions, actor)
+    add_mentions(note, mentions, actor)
     return note
 
 
-def mention(note: Note, members: Collection[Membership], actor: Actor) -> None:
+def add_mentions(note: Note, members: Collection[Membership], actor: Actor) -> None:
     if members:
         note.mention_users.set(members)
         notify_mentioned(note, members, actor)

@@ -37,9 +37,9 @@ NUMBERS = {
     ".": re.compile(r"([+-]?)([1-9]\d{0,2}(?:[,'’ \u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?", re.ASCII),
     ",": re.compile(r"([+-]?)([1-9]\d{0,2}(?:[.'’ \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?", re.ASCII),
 }
-# With a point before three digits, which is either of the two.
+# 1.500: a decimal number, or one thousand five hundred.
 THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
-# A phone that a program has taken for a number.
+# A phone number written as a decimal number, such as 15123456789.0.
 FLOAT_PHONE = re.compile(r"(\+?\d{6,})\.0+", re.ASCII)
 # A spreadsheet can take these for the beginning of a formula. Spaces before it don't help.
 FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")  # full-width on purpose

@@ -59,6 +59,9 @@ def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) 
         raise ResourceNotFound
     new = Erasure(organization=organization, lead_id=lead.pk, updated_at=now() - PAUSE, **actor_columns(actor))
     erasure, is_new = insert_or_get(new, lambda: open_erasure(lead))
+    if not is_new and erasure.waits_for_files:
+        # The retention's: as the actor's own, it is neither withdrawn nor does it wait.
+        Erasure.objects.of(organization).filter(pk=erasure.pk).update(**actor_columns(actor))
     if not is_new or finish_in_time(erasure, lead):
         return erasure
     log_erasure(erasure, "requested; a worker erases it")

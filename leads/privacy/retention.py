@@ -24,6 +24,7 @@ from leads.privacy.erasing import log_erasure, request_erasure
 from leads.privacy.imported_rows import FileUnread
 from leads.privacy.models import MAX_DAYS, RETENTION, Erasure, LeadRetention
 from leads.privacy.rules import load_activity, load_rules
+from leads.services import lock_lead
 from organizations.models import Organization, SecurityEventKind
 from organizations.security_log import record_security_event
 
@@ -116,8 +117,6 @@ def run_retention(turn: Turn) -> None:
                 try:
                     if active_at < before and not erase_inactive(turn.organization, lead_id, before, same):
                         return
-                    if Erasure.objects.of(turn.organization).filter(finished_at=None).exists():
-                        return  # a large lead: the next turn erases it before others are looked at
                 except FileUnread:
                     retention.position_at, retention.position_id = former
                     return
@@ -131,16 +130,20 @@ def withdraw_requests(organization: Organization) -> None:
     """Withdraw what `run_retention` has requested and no worker has begun, if its reason is gone.
 
     The owner has switched it off, something has happened to the lead, or the organization is inactive. Nothing may be
-    erased at the same time.
+    erased at the same time. Locks each lead.
     """
     days = LeadRetention.objects.of(organization).values_list("days", flat=True).first()
     about = {"actor_kind": RETENTION.kind, "actor_name": RETENTION.name, "finished_at": None}
-    for erasure in Erasure.objects.of(organization).filter(**about, position__isnull=True, counts={}):
-        before = now() - timedelta(days=days or MAX_DAYS)
-        leads = unchanged_leads(organization, before).filter(pk=erasure.lead_id, active_at__lt=before)
-        if days is None or not organization.is_active or not leads.exists():
-            log_erasure(erasure, "withdrawn")
-            erasure.delete()
+    requests = Erasure.objects.of(organization).filter(**about, position__isnull=True, counts={})
+    before = now() - timedelta(days=days or MAX_DAYS)
+    for lead_id in list(requests.values_list("lead_id", flat=True)):
+        with transaction.atomic():
+            lock_lead(organization, lead_id)  # a person's request takes this one over
+            leads = unchanged_leads(organization, before).filter(pk=lead_id, active_at__lt=before)
+            erasure = requests.filter(lead_id=lead_id).first()
+            if erasure and (days is None or not organization.is_active or not leads.exists()):
+                log_erasure(erasure, "withdrawn")
+                erasure.delete()
 
 
 def next_leads(
@@ -155,9 +158,10 @@ def next_leads(
 
 @atomic_with_retry
 def erase_inactive(organization: Organization, lead_id: UUID, before: datetime, same: QuerySet[LeadRetention]) -> bool:
-    """Erase the lead unless there was activity meanwhile; return False if `same`, the setting, is gone.
+    """Erase the lead unless there was activity meanwhile. Locks the lead, then the setting.
 
-    Locks the lead, then the setting.
+    Returns False if the run has to stop: `same`, the setting, is gone, or the lead is large, and the next turn erases
+    it before others are looked at.
     """
     # Unlike other changes this locks the key, too: a row that refers to the lead is added before, or waits.
     list(Lead.objects.of(organization).select_for_update().filter(pk=lead_id).values_list("pk"))
@@ -168,5 +172,4 @@ def erase_inactive(organization: Organization, lead_id: UUID, before: datetime, 
     count = Case(When(erased_on=today, then=F("erased_count") + 1), default=Value(1))
     if not same.update(erased_count=count, erased_on=today):
         return False
-    request_erasure(organization=organization, actor=RETENTION, lead_id=lead_id)
-    return True
+    return request_erasure(organization=organization, actor=RETENTION, lead_id=lead_id).finished_at is not None

@@ -153,7 +153,8 @@ class OutcomeForm(ConfirmationForm):
             data: Any = self.data
             self.data = data = data.copy()
             data["lead_status_was"] = str(lead.status_id)
-            self.add_error(None, f"The lead has moved to {lead.status} since you opened this. Check its status below.")
+            moved = f"The lead has moved to {lead.status} since you opened the form."
+            self.add_error(None, f"{moved} Check its status below.")
         return cleaned
 
 

@@ -147,7 +147,7 @@ def test_a_lead_that_has_moved_since_the_form_was_opened_is_looked_at_again(
     again = form | {name: str(refused.context["form"][name].value()) for name in ("lead_status_was",)}
     mia.post(url, again | {"lead_status": str(won.pk)})
 
-    assert form_errors(refused)[0] == "The lead has moved to Won since you opened this. Check its status below."
+    assert form_errors(refused)[0] == "The lead has moved to Won since you opened the form. Check its status below."
     assert unchanged
     assert (reloaded(appointment).outcome.role, reloaded(appointment.lead).status) == ("LOST", won)
 

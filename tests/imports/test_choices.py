@@ -94,7 +94,7 @@ def test_what_the_file_does_not_show_is_asked_for(mia: Client, organization: Org
 
 
 def test_a_point_before_three_digits_and_phones_written_as_numbers(mia: Client, organization: Organization) -> None:
-    """1.500 is left out until somebody says how the file writes numbers; 15123456789.0 is no longer phone number."""
+    """1.500 is left out until the format of numbers is chosen; 15123456789.0 is read without its fraction."""
     field = make_custom_field(organization, "LEAD", "budget", type="NUMBER")
     rows = [["a@example.com", "1.500", "15123456789.0"], ["b@example.com", "900", "+4915123456788.00"]]
     rows.append(["c@example.com", "0.500", ""])

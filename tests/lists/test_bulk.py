@@ -111,7 +111,7 @@ def test_a_lead_that_someone_else_takes_or_erases_meanwhile_is_left_as_it_is(
 
 
 def test_a_closer_undoes_nothing_on_a_lead_that_was_given_to_a_colleague(organization: Organization):
-    """But whoever gives it away can take it back."""
+    """A colleague who gave the lead away can take it back."""
     tom, grace = (make_member(organization, f"{name}@acme.example", role=MemberRole.SETTER) for name in ("tom", "amy"))
     make_api(organization).submit(email="ada@example.com")
     lead, lost = Lead.objects.of(organization).get(), Status.objects.of(organization).get(role="LOST")

@@ -239,6 +239,25 @@ def test_a_large_lead_is_erased_alone_and_only_if_the_reason_is_still_there(
     assert not Erasure.objects.of(organization).filter(finished_at=None).exists()
 
 
+def test_a_persons_request_for_a_lead_that_waits_for_retention_is_never_withdrawn(
+    organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leads.privacy.erasing.SMALL", 0)
+    lead = old_lead(api, "ada@leads.example")
+    set_retention(organization=organization, days=365)
+    LeadRetention.objects.of(organization).update(next_run_at=timezone.now() - DAY / 24)
+    turn = begin_turn()
+    assert turn
+    run_retention(turn)
+    turn.end()
+
+    request_erasure(organization=organization, actor=owner_actor(organization), lead_id=lead.pk)
+    set_retention(organization=organization, days=None)
+    run_turn()
+
+    assert erased(organization) == [str(lead.pk)]
+
+
 @pytest.mark.parametrize("small", [100, 0])
 def test_files_that_wait_are_read_before_leads_are_erased(
     small: int, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
