@@ -6,7 +6,7 @@ from uuid import UUID
 
 from appointments.models import Appointment, AppointmentSource, EventType, FormerReference, Note
 from appointments.services.booking import BookingData, find_or_book
-from appointments.services.changes import add_note, get_for_update, save_appointment, set_values
+from appointments.services.changes import REOPENED_ROLES, add_note, get_for_update, save_appointment, set_values
 from foundation.api.emails import email_key
 from foundation.api.exceptions import Conflict
 from foundation.db.names import fold_name
@@ -206,7 +206,9 @@ class AppointmentImporter(Importer):
         data |= {f"{name}_email": values[name].user.email for name in MEMBERS if name in values}
         data |= {"event_type_name": values["event_type"], "notes": values.get("note", "")}
         request: BookingData = data  # type: ignore[assignment]
-        invites = self.file_import.sends_invitations
+        outcome = plan.fields.get("outcome")
+        is_off = outcome is not None and outcome.role in REOPENED_ROLES
+        invites = self.file_import.sends_invitations and not is_off
         booking = find_or_book(self.organization, actor, AppointmentSource.MANUAL, request, invites=invites)
         if not booking.is_new:
             raise Conflict("Another booking has just taken this reference")

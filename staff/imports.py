@@ -197,6 +197,7 @@ class ImportAdmin(TenantAdmin):
                 mapping=sent_columns(request, row),
                 sends_invitations="invitations" in request.POST,
                 reading=sent_reading(request),
+                version=sent_version(request),
             )
             self.log_change(request, row, "Columns chosen.")
         elif step == "values":
@@ -206,8 +207,10 @@ class ImportAdmin(TenantAdmin):
             services.start_import(file_import=row, version=sent_version(request))
             self.log_change(request, row, "Import started.")
         elif step == "cancel":
-            services.cancel_import(file_import=row)
-            self.log_change(request, row, "Canceled.")
+            if services.cancel_import(file_import=row, seen=request.POST.get("state", "")):
+                self.log_change(request, row, "Canceled.")
+            else:
+                messages.warning(request, "Nothing was canceled: the import has ended.")
         elif step == "discard":
             services.discard_rows(file_import=row)
             self.log_change(request, row, "Kept rows deleted.")

@@ -80,10 +80,20 @@ def stored_size(organization: Organization) -> int:
 
 @transaction.atomic
 def choose_columns(
-    *, file_import: Import, mapping: Sequence[str], sends_invitations: bool = False, reading: Reading | None = None
+    *,
+    file_import: Import,
+    mapping: Sequence[str],
+    sends_invitations: bool = False,
+    reading: Reading | None = None,
+    version: datetime | None = None,
 ) -> None:
-    """Start the check. Raises ValidationFailed for wrong columns, Conflict in another state. Locks the import."""
+    """Start the check.
+
+    Raises ValidationFailed for wrong columns, Conflict in another state, or if the import has changed since `version`,
+    its `updated_at` that the user saw. Locks the import.
+    """
     stored = lock(file_import, ImportState.MAPPING, ImportState.CHECKED)
+    refuse_older(stored, version)
     names = [name for name in mapping if name]
     importer = IMPORTERS[stored.kind](stored)
     labels = {column.name: column.label for column in importer.columns()}
@@ -119,11 +129,18 @@ def start_import(*, file_import: Import, version: datetime | None = None) -> Non
 
 
 @transaction.atomic
-def cancel_import(*, file_import: Import, reason: str = "") -> None:
-    """Stop an import; rows that are done stay. Its page shows `reason`. Repeating it is safe. Locks the import."""
+def cancel_import(*, file_import: Import, reason: str = "", seen: str = "") -> bool:
+    """Stop an import, and return whether it had not ended; rows that are done stay. Its page shows `reason`.
+
+    Raises Conflict if it has been started since the user saw the state `seen`. Locks the import.
+    """
     stored = lock(file_import, *ImportState)
+    if stored.state == ImportState.IMPORTING and seen not in ("", ImportState.IMPORTING):
+        raise Conflict("Someone has started this import since you opened the page. It was not canceled.")
     if stored.is_open:
         finish(stored, ImportState.CANCELED, reason)
+        return True
+    return False
 
 
 @transaction.atomic
@@ -218,11 +235,11 @@ def limit_undo(stored: Import) -> None:
 
 def remember_columns(stored: Import) -> None:
     """Remember the mapping, and forget the oldest columns. Locks the organization."""
+    if any("@" in text for text in stored.header):
+        return  # this is probably no header, but the first row of a file without one
     # So that two imports don't wait for each other's columns.
     lock_organization(stored.organization)
-    # Text with an @ is probably not a column name but the first row of a file without a header.
-    named = zip(stored.header, stored.mapping, strict=True)
-    chosen = {normalize(text): name for text, name in named if "@" not in text}
+    chosen = {normalize(text): name for text, name in zip(stored.header, stored.mapping, strict=True)}
     columns = ImportColumn.objects.of(stored.organization).filter(kind=stored.kind)
     common = {"organization": stored.organization, "kind": stored.kind}
     columns.bulk_create(

@@ -187,6 +187,7 @@ def import_batch(file_import: Import, importer: Importer, actor: Actor, size: in
         return []
     problem = Problem(refusal, "The row contradicts another record or a limit")
     plans = [Plan(row, problems=[problem]) for row in batch] if refusal else importer.plan(batch, lock=True)
+    refuse_repeated(stored, plans)
     count = 0
     with recording_changes() as changes:
         while count < len(plans) and (count == 0 or monotonic() - started < BATCH_SECONDS):
@@ -203,6 +204,17 @@ def import_batch(file_import: Import, importer: Importer, actor: Actor, size: in
     store_undo(stored, plans[-1].row.number, changes)
     store_progress(stored, plans[-1].row.number, plans)
     return plans
+
+
+def refuse_repeated(stored: Import, plans: Sequence[Plan]) -> None:
+    """Refuse rows about what an earlier row is about, too: two of the file's leads have been merged since the check."""
+    ids = [plan.subject.pk for plan in plans if plan.subject]
+    earlier = set(stored.undo_rows.filter(subject_id__in=ids).values_list("subject_id", flat=True))
+    for plan in plans:
+        if plan.subject and not plan.problems:
+            if plan.subject.pk in earlier:
+                plan.refuse(f"An earlier row is about the same {plan.subject._meta.verbose_name} already")
+            earlier.add(plan.subject.pk)
 
 
 def store_verdicts(stored: Import, details: Mapping[Plan, str]) -> None:

@@ -256,6 +256,8 @@ def forget_headers(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
         if is_about := mentions.are_in_header(file_import):
             while forget_history([file_import.pk], BATCH):  # its entries have the file's name
                 pass
+            names = {normalize(text) for text in file_import.header}
+            ImportColumn.objects.of(lead.organization).filter(kind=file_import.kind, name__in=names).delete()
             file_import.header, file_import.file_name = [""] * len(file_import.header), ERASED_NAME
         if is_about or file_import.terms is None:
             file_import.terms = terms_of(lead.organization_id, [*file_import.header, file_import.file_name])

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from appointments.models import Appointment
 from leads.imports.models import Import, ImportRow
+from leads.imports.services import start_import
 from leads.models import Lead
 from leads.privacy.erasing import request_erasure
 from organizations.models import MemberRole, Organization
@@ -18,7 +19,7 @@ from pipeline_backend.celery import app
 from pipeline_backend.web.request_bodies import should_read_body
 from tests.factories import make_member, owner_actor, owner_of, snapshot_of
 from tests.imports.files import ADD, LIST, Page, csv_file, upload
-from tests.staff.pages import admin_url, logged_in_client
+from tests.staff.pages import admin_url, logged_in_client, shown_messages
 
 FILE = csv_file(["email", "first name", "last name", "phone"], ["ada@example.com", "Ada", "Lovelace", "415 555 2671"])
 
@@ -187,8 +188,29 @@ def test_nothing_is_imported_that_a_colleague_has_changed_since_the_page_was_ope
     version = page.get().context["version"]
     page.check(Second="first_name", First="")
 
-    problems = [page.press(step, version=version).context["problems"] for step in ("start", "values")]
+    steps = {"start": {}, "values": {}, "columns": {"column-0": "email", "column-1": "first_name"}}
+    problems = [page.press(step, version=version, **data).context["problems"] for step, data in steps.items()]
     page.press("start", version=page.get().context["version"])
 
     assert all("Someone has changed this import" in problem for [problem] in problems)
     assert Lead.objects.of(organization).get().first_name == "Bob"
+
+
+def test_an_import_that_a_colleague_has_started_is_not_canceled_by_a_page_from_before(
+    mia: Client, organization: Organization
+) -> None:
+    page = Page(mia, organization, csv_file(["email", "First"], ["a@example.com", "Ada"]))
+    page.check(First="first_name")
+    start_import(file_import=page.row)
+
+    url = admin_url(Import, "change", page.row.pk)
+    refused = mia.post(url, {"step": "cancel", "state": "CHECKED"}).context["problems"]
+    state = page.row.state
+    page.work()
+    late = mia.post(url, {"step": "cancel", "state": "IMPORTING"})
+
+    assert refused == ["Someone has started this import since you opened the page. It was not canceled."]
+    assert (state, page.row.state) == ("IMPORTING", "DONE")
+    assert shown_messages(late)[-1] == "Nothing was canceled: the import has ended."
+    history = mia.get(admin_url(Import, "history", page.row.pk)).content.decode()
+    assert "Canceled." not in history

@@ -217,3 +217,16 @@ def test_a_former_reference_does_not_undo_a_move(mia: Client, organization: Orga
         (4, "CHANGED", "Note: added"),
         (5, "REFUSED", "The same reference is in row 4 already"),
     ]
+
+
+@pytest.mark.parametrize("outcome", ["Canceled", "No-show"])
+def test_no_one_is_invited_to_a_call_that_is_imported_as_canceled_or_missed(
+    outcome: str, mia: Client, organization: Organization, host: Membership
+) -> None:
+    row = ["c-1", "ada@example.com", "2031-03-03 10:00", "Strategy", host.user.email, outcome]
+    header = ["Reference", "Lead e-mail", "Time", "Event type", "Host", "Outcome"]
+
+    Page(mia, organization, csv_file(header, row), kind="APPOINTMENTS").run(invitations=True)
+
+    assert Appointment.objects.of(organization).get().outcome.name == outcome
+    assert notifications_of(organization) == []

@@ -74,8 +74,12 @@ def test_columns_are_remembered_for_one_organization_and_up_to_a_limit(
     )
     monkeypatch.setattr("leads.imports.services.MAX_COLUMNS_REMEMBERED", 2)
 
-    Page(mia, organization, csv_file(["Anschrift", "Familie", "b@example.com"], ["a@example.com"])).check(
+    Page(mia, organization, csv_file(["Anschrift", "Familie"], ["a@example.com"])).check(
         Anschrift="email", Familie="last_name"
+    )
+    # The first row of a file without a header.
+    Page(mia, organization, csv_file(["b@example.com", "Bob", "Baker Street 221b"], ["a@example.com"])).check(
+        **{"b@example.com": "email", "Bob": "first_name"}
     )
 
     columns = ImportColumn.objects.of(organization).order_by("name").values_list("name", "field")

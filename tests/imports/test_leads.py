@@ -291,3 +291,22 @@ def test_the_email_of_a_merged_lead_stands_for_the_kept_one(
     assert page.report() == [(3, "REFUSED", "The same e-mail is in row 2 already")]
     assert api.get_lead(str(ids[0]))["first_name"] == "Augusta"
     assert Lead.objects.of(organization).count() == 2
+
+
+def test_two_leads_of_a_file_that_are_merged_after_the_check_are_changed_by_the_first_row_alone(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    make_custom_field(organization, "LEAD", "company")
+    make_custom_field(organization, "LEAD", "plan")
+    ada, bob = make_lead(api, "ada@example.com"), make_lead(api, "bob@example.com")
+    rows = [["email", "Company", "Plan"], ["ada@example.com", "Acme", ""], ["bob@example.com", "", "large"]]
+    page = Page(mia, organization, csv_file(*rows))
+    page.check()
+    merge(organization, ada, bob)
+
+    page.press("start", version=page.get().context["version"])
+    page.work()
+
+    values = {field["key"]: field["value"] for field in api.get_lead(str(ada))["custom_fields"]}
+    assert values == {"company": "Acme", "plan": None}
+    assert page.refused_rows()[1][-1] == "An earlier row is about the same lead already"
