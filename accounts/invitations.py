@@ -13,6 +13,7 @@ from django.db.models import Sum
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
+from uuid_utils.compat import uuid7
 
 from accounts.time_zone import known_zone
 from foundation.api.emails import parse_email
@@ -51,6 +52,7 @@ def invite(
     role: str,
     invited_by: User | None,
     assignable: Collection[str] = tuple(ROLE_ORDER),
+    id: UUID | None = None,
 ) -> Invitation:
     """Invite the address. `invited_by` is None for a command. Locks the organization. Raises ValidationFailed."""
     lock_organization(organization)
@@ -65,7 +67,12 @@ def invite(
     if obstacle := find_obstacle(organization, email, assignable):
         raise ValidationFailed({"email": [obstacle]})
     invitation: Invitation = Invitation.objects.create(
-        organization=organization, email=email, role=role, invited_by=invited_by, expires_at=now() + VALID_FOR
+        id=id or uuid7(),
+        organization=organization,
+        email=email,
+        role=role,
+        invited_by=invited_by,
+        expires_at=now() + VALID_FOR,
     )
     record_invitation_event(SecurityEventKind.INVITED, invitation)
     notify_on_commit(Invitation, organization.pk)
@@ -294,7 +301,9 @@ def close(invitation: Invitation, column: str, kind: SecurityEventKind) -> None:
 def end_unconfirmed_membership(invitation: Invitation) -> None:
     """If the person is a member from before there were invitations, end that: no one can name them any more."""
     rows = Membership.objects.of(invitation.organization).filter(is_unconfirmed=True)
-    rows.filter(user__in=User.objects.with_email(invitation.email)).update(is_unconfirmed=False)
+    for member in rows.filter(user__in=User.objects.with_email(invitation.email)).select_related("user"):
+        with recorded_as_member(member.user, staff_actor(member.user)):
+            rows.filter(pk=member.pk).update(is_unconfirmed=False)
 
 
 def open_invitations_for(email: str) -> list[Invitation]:

@@ -60,19 +60,27 @@ class OwnPasswordChangeForm(AdminOwnPasswordChangeForm):
         super().__init__(user, *args, **kwargs)
 
     def clean_old_password(self) -> str:
-        """Return the old password. A wrong one is logged; after several in a day, the person gets an e-mail."""
-        if not is_old_password_check_allowed(self.request, self.user):
-            raise forms.ValidationError(TOO_MANY_ATTEMPTS)
-        try:
-            return str(super().clean_old_password())
-        except forms.ValidationError:
-            kind = SecurityEventKind.SIGN_IN_FAILED
-            guesses = SecurityEvent.objects.filter(user=self.user, kind=kind, details=WRONG_GUESS)
-            with bypass_rls():  # the same for every role: who may read the log has no influence
-                earlier = guesses.filter(created_at__gte=now() - timedelta(days=1)).count()
-            is_mailed = earlier + 1 == WRONG_GUESSES_UNTIL_MAIL
-            record_security_event(kind, user=self.user, details=WRONG_GUESS, is_mailed=is_mailed)
-            raise
+        password: str = self.cleaned_data["old_password"]
+        check_own_password(self.request, self.user, password)
+        return password
+
+
+def check_own_password(request: HttpRequest, user: User, password: str) -> None:
+    """Raise ValidationError unless it is the password of the signed-in user.
+
+    A wrong one is logged; after several in a day, the person gets an e-mail.
+    """
+    if not is_old_password_check_allowed(request, user):
+        raise forms.ValidationError(TOO_MANY_ATTEMPTS)
+    if user.check_password(password):
+        return
+    kind = SecurityEventKind.SIGN_IN_FAILED
+    guesses = SecurityEvent.objects.filter(user=user, kind=kind, details=WRONG_GUESS)
+    with bypass_rls():  # the same for every role: who may read the log has no influence
+        earlier = guesses.filter(created_at__gte=now() - timedelta(days=1)).count()
+    is_mailed = earlier + 1 == WRONG_GUESSES_UNTIL_MAIL
+    record_security_event(kind, user=user, details=WRONG_GUESS, is_mailed=is_mailed)
+    raise forms.ValidationError("The password is wrong.")
 
 
 class OwnPasswordChangeView(PasswordChangeView):

@@ -21,8 +21,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from accounts import two_factor
+from accounts.new_password import check_own_password
 from accounts.pages import account_page, secret_page
-from accounts.sign_in_limits import TOO_MANY_ATTEMPTS, is_old_password_check_allowed, remember_browser
+from accounts.sign_in_limits import TOO_MANY_ATTEMPTS, remember_browser
 from accounts.verification import request_verification
 from foundation.api.exceptions import Conflict
 from organizations.isolation import bypass_rls
@@ -58,11 +59,7 @@ class PasswordAndCodeForm(CodeForm):
 
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
-        user = current_user(self.request)
-        if not is_old_password_check_allowed(self.request, user):
-            raise forms.ValidationError(TOO_MANY_ATTEMPTS)
-        if not user.check_password(password):
-            raise forms.ValidationError("The password is wrong.")
+        check_own_password(self.request, current_user(self.request), password)
         return password
 
 

@@ -38,14 +38,21 @@ def save_view(
 
 
 @transaction.atomic
-def change_view(*, organization: Organization, view_id: UUID, name: str = "", query: str = "") -> None:
-    """Give a view another name or query. Raises Conflict if the name is taken, or the view gone."""
+def change_view(
+    *, organization: Organization, view_id: UUID, version: str = "", name: str = "", query: str = ""
+) -> None:
+    """Give a view another name or query. Locks the organization.
+
+    Raises Conflict if the name is taken, or the view gone or no longer of this version.
+    """
     check_query(query)
     views: QuerySet[SavedView] = SavedView.objects.of(organization)
     lock_organization(organization)
     view = views.filter(pk=view_id).first()
     if view is None:
         raise Conflict("Someone has deleted this view.")
+    if version and version != view.version:
+        raise Conflict(f"Someone has changed the view “{view.name}” since you opened the list. Open it again first.")
     view.name, view.query = name or view.name, query or view.query
     same = views.filter(owner=view.owner_id, page=view.page, name=view.name)
     if same.exclude(pk=view.pk).exists():

@@ -229,8 +229,9 @@ def find_by_calendar_secret(*, organization_id: UUID, secret: str) -> Membership
 def leave_organization(*, member: Membership) -> None:
     """End the membership because the member wants to leave. Locks the owners. Raises Conflict for the last owner."""
     ensure_active_owner(member, lock_owners(member.organization), is_active=False)
-    member.is_active, member.calendar_secret_hash = False, None
-    member.save(update_fields=["is_active", "calendar_secret_hash"])
+    with recorded_as_member(member.user, staff_actor(member.user)):
+        member.is_active, member.calendar_secret_hash = False, None
+        member.save(update_fields=["is_active", "calendar_secret_hash"])
     record_security_event(SecurityEventKind.MEMBER_LEFT, user=member.user, organization=member.organization)
 
 

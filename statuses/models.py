@@ -59,8 +59,8 @@ class StatusQuerySet(TenantQuerySet):
         return self.filter(type__in=[board, BoardScope.BOTH])
 
     def choices(self, board: str, *, current: UUID | None) -> "StatusQuerySet":
-        """Return the board's active statuses and the current one, which may be retired."""
-        return self.on_board(board).filter(Q(is_active=True) | Q(pk=current))
+        """Return the board's active statuses and the current one, which may be retired or have left the board."""
+        return self.filter(Q(type__in=[board, BoardScope.BOTH], is_active=True) | Q(pk=current))
 
 
 class Status(TenantModel):

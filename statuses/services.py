@@ -61,14 +61,16 @@ def get_board_status(
 ) -> Status:
     """Return the status to set by hand. Raises ValidationFailed if it is unknown, not on the board, or retired.
 
-    `current` is the status to replace: it may be set again even if it has been retired since.
+    `current` is the status to replace: it may be set again even if it has been retired or has left the board since.
     """
     status: Status | None = Status.objects.of(organization).filter(pk=status_id).first()
     if status is None:
         raise ValidationFailed({"status_id": ["is not known in the organization"]})
+    if status.pk == current:
+        return status
     if not status.is_on_board(board):
         raise ValidationFailed({"status_id": [f"must be a status of the {board.label.lower()}"]})
-    if not status.is_active and status.pk != current:
+    if not status.is_active:
         raise ValidationFailed({"status_id": ["is retired: choose an active status"]})
     return status
 

@@ -24,6 +24,11 @@ from webhooks.models import Delivery, Endpoint, Event
 from webhooks.replays import replay, replay_since
 
 MAX_DELETED = 1_000
+# Why an endpoint is disabled, if keys can't enable it, and what they are told.
+ENABLED_BY_STAFF = {
+    services.DISABLED_BY_STAFF: "Staff have disabled this endpoint; they can enable it in the admin",
+    services.KEY_REVOKED: "This endpoint's API key was revoked; staff can enable the endpoint in the admin",
+}
 
 
 def endpoints_of(key: ApiKey) -> QuerySet[Endpoint]:
@@ -91,12 +96,12 @@ def patch_endpoint(*, key: ApiKey, id: UUID, changes: Mapping[str, Any]) -> None
     """Change an endpoint as `change_endpoint` does.
 
     `changes` has values of `EndpointUpdateInputSerializer`; None clears one. Raises ResourceNotFound, ValidationFailed,
-    and Conflict to enable what staff have disabled.
+    and Conflict to enable what staff, or the end of a key, have disabled.
     """
     endpoint = find_endpoint(lock_key(key), id)
     is_active = changes.get("is_active", endpoint.is_active)
-    if is_active and not endpoint.is_active and endpoint.disabled_reason == services.DISABLED_BY_STAFF:
-        raise Conflict("Staff have disabled this endpoint; they can enable it in the admin")
+    if is_active and not endpoint.is_active and endpoint.disabled_reason in ENABLED_BY_STAFF:
+        raise Conflict(ENABLED_BY_STAFF[endpoint.disabled_reason])
     services.change_endpoint(
         endpoint=endpoint,
         url=changes.get("url", endpoint.url),

@@ -1,6 +1,7 @@
 """Members of organizations, invitations to become one, and saved views of the admin's lists."""
 
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any, ClassVar, Self
 
 from django.db import models
@@ -155,6 +156,11 @@ class SavedView(TenantModel):
                 fields=["organization", "page", "owner", "name"], nulls_distinct=False, name="one_saved_view_per_name"
             )
         ]
+
+    @property
+    def version(self) -> str:
+        """A hash of what people can change."""
+        return sha256(f"{self.name}\n{self.query}".encode()).hexdigest()
 
     def __str__(self) -> str:
         return self.name

@@ -73,15 +73,14 @@ class InvitationAdmin(TenantAdmin):
         return f"{state}: {invitation.last_error}" if invitation.last_error else state
 
     def save_model(self, request: HttpRequest, obj: Invitation, form: InvitationForm, change: bool) -> None:
-        invitation = invite(
+        invite(
+            id=obj.pk,
             organization=form.organization,
             email=form.cleaned_data["email"],
             role=form.cleaned_data["role"],
             invited_by=current_user(request),
             assignable=assignable_roles(request, form.organization.pk),
         )
-        # Django's log entry and the page's link are about `obj`.
-        obj.pk = invitation.pk
 
     @object_action(
         "Send again",

@@ -7,6 +7,7 @@ from django.contrib import admin, messages
 from django.contrib.auth import admin as auth_admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
 
 from accounts.onboarding import create_organization_for
 from foundation.db.timestamps import zone_names
@@ -24,6 +25,8 @@ from staff.toolkit.lists import column
 
 # Roles decide what a user may do, so Django's groups are not offered. Importing `auth_admin` has registered them.
 admin.site.unregister(auth_admin.Group)  # type: ignore[attr-defined]
+
+SLACK_SALT = "staff.accounts.slack"
 
 
 class OrganizationForm(ServiceForm):
@@ -109,8 +112,7 @@ class OrganizationAdmin(ServiceAdmin):
             change_organization(organization=obj, **{name: form.cleaned_data[name] for name in form.changed_data})
             return
         data = form.cleaned_data
-        invitation = create_organization_for(name=data["name"], owner_email=data["owner_email"])
-        obj.pk = invitation.organization_id  # Django's log entry and message are about `obj`
+        invitation = create_organization_for(id=obj.pk, name=data["name"], owner_email=data["owner_email"])
         messages.success(
             request, f"{invitation.email} gets an invitation by e-mail, and becomes the owner by accepting."
         )
@@ -118,7 +120,15 @@ class OrganizationAdmin(ServiceAdmin):
     retention = retention_action
 
     @object_action(
-        "Connect Slack", icon="forum", question="Appointments are also posted to this Slack webhook.", form=SlackForm
+        "Connect Slack",
+        icon="forum",
+        question="Appointments are also posted to this Slack webhook.",
+        form=SlackForm,
+        # The page must not show the URL, which allows posting.
+        state=lambda organization: salted_hmac(SLACK_SALT, organization.slack_url or "").hexdigest(),
+        is_done=lambda organization, form: (
+            form.is_valid() and form.cleaned_data["url"] == (organization.slack_url or "")
+        ),
     )
     def connect_slack(self, request: HttpRequest, organization: Organization, form: SlackForm) -> None:
         change_organization(organization=organization, slack_url=form.cleaned_data["url"])

@@ -38,8 +38,7 @@ class RetentionForm(ConfirmationForm):
     preview, is_last = "", False
 
     def __init__(self, *args: Any, subject: Organization, **kwargs: Any) -> None:
-        retention = find_retention(subject)
-        super().__init__(*args, subject=subject, initial={"days": retention and retention.days}, **kwargs)
+        super().__init__(*args, subject=subject, initial={"days": stored_days(subject)}, **kwargs)
         try:
             days = self.fields["days"].clean(self.data.get("days"))
         except ValidationError:
@@ -89,7 +88,20 @@ def describe_retention(organization: Organization) -> str:
     return " ".join(texts)
 
 
-@object_action("Erase old leads", name="retention", icon="delete", question=QUESTION, form=RetentionForm)
+def stored_days(organization: Organization) -> int | None:
+    retention = find_retention(organization)
+    return retention.days if retention else None
+
+
+@object_action(
+    "Erase old leads",
+    name="retention",
+    icon="delete",
+    question=QUESTION,
+    form=RetentionForm,
+    state=stored_days,
+    is_done=lambda organization, form: form.is_valid() and form.cleaned_data["days"] == stored_days(organization),
+)
 def retention_action(page: Any, request: HttpRequest, organization: Organization, form: RetentionForm) -> str:
     retention = set_retention(organization=organization, days=form.cleaned_data["days"])
     if not retention.days:

@@ -31,6 +31,7 @@ class SavedViewForm(forms.Form):
 
     id = forms.UUIDField()
     act = forms.ChoiceField(choices=[(name, name) for name in ("rename", "save", "delete")])
+    version = forms.CharField(required=False)
     organization = forms.ModelChoiceField(Organization.objects.none(), required=False)
     name = forms.CharField(max_length=60)
     query = forms.CharField(max_length=MAX_QUERY, required=False)
@@ -42,7 +43,7 @@ class SavedViewForm(forms.Form):
         field: Any = self.fields["organization"]
         field.queryset = organizations
         if is_new:
-            del self.fields["id"], self.fields["act"]
+            del self.fields["id"], self.fields["act"], self.fields["version"]
 
 
 def visible_views(request: HttpRequest, page: AnyPage) -> dict[str, SavedView]:
@@ -174,5 +175,5 @@ def change(page: AnyPage, request: HttpRequest, data: dict[str, Any]) -> tuple[s
         delete_view(organization=view.organization, view_id=view.pk)
         return f"View “{view.name}” deleted.", ""
     field = "name" if data["act"] == "rename" else "query"
-    change_view(organization=view.organization, view_id=view.pk, **{field: data[field]})
+    change_view(organization=view.organization, view_id=view.pk, version=data["version"], **{field: data[field]})
     return "View saved.", f"{VIEW_VAR}={view.pk}"

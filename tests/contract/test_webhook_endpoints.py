@@ -287,3 +287,18 @@ def test_samples_are_the_newest_bodies_or_the_documented_example(api, organizati
     assert len(api.get_data(f"{TOPICS}/lead.created/samples", {"limit": "1"})) == 1
     assert_error(api.get(f"{TOPICS}/lead.lost/samples"), 404, "Resource not found")
     assert_invalid_fields(api.get(f"{TOPICS}/lead.created/samples", {"limit": "11"}), "limit")
+
+
+def test_no_key_enables_what_was_paused_because_its_key_was_revoked(organization, id):
+    """W35: rotating the replaced key again hands the paused endpoint over, and doesn't enable it"""
+    first = ApiKey.objects.of(organization).get(pk=stored(id).api_key_id)
+    second, _ = rotate_key(key=first, overlap="24h")
+    revoke_key(key=second)
+    first.refresh_from_db()
+    _, text = rotate_key(key=first, overlap="24h")
+
+    response = ApiClient(text).patch(f"{PATH}/{id}", {"is_active": True})
+
+    text = "This endpoint's API key was revoked; staff can enable the endpoint in the admin"
+    assert_error(response, 409, text)
+    assert not stored(id).is_active

@@ -1,5 +1,6 @@
 """Saved views: a list's address with a name, of a member or shared with everybody in the organization."""
 
+import re
 from typing import Any
 from uuid import uuid4
 
@@ -220,3 +221,17 @@ def test_a_member_of_several_organizations_chooses_one_and_an_operator_gets_no_f
 def test_the_addresses_of_the_forms_lead_to_the_list_when_they_are_opened(owner: Client):
     for act in ("save", "change"):
         assert owner.get(f"{LEADS}views/{act}/").headers["Location"] == f"{LEADS}?"
+
+
+def test_a_shared_view_that_a_colleague_has_changed_is_not_overwritten(owner: Client, organization: Organization):
+    manager = logged_in_client(make_member(organization, "mia@acme.example", role=MemberRole.MANAGER))
+    save(owner, "Hot", "view=all", is_shared="on")
+    view = saved("Hot")
+    [version] = re.findall('name="version" value="([^"]+)"', opened(owner, view).content.decode())
+    change(manager, view, "save", query="view=all&q=cole", version=version)
+
+    refused = [change(owner, view, act, query="view=all", version=version) for act in ("save", "rename")]
+
+    text = "Someone has changed the view “Hot” since you opened the list. Open it again first."
+    assert [shown_messages(response)[-1] for response in refused] == [text, text]
+    assert saved("Hot").query == "view=all&q=cole"

@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 from appointments.models import Appointment, EventType
 from leads.models import CustomField, Lead
 from leads.services import add_lead
-from organizations.models import ApiKey, Organization
+from organizations.models import ApiKey, Invitation, Organization, User
 from statuses.models import Status
 from tests.factories import make_event_type, make_organization, owner_actor, owner_of, snapshot_of
 from tests.merging.leads import merge
@@ -197,3 +197,21 @@ def test_a_form_without_an_id_books_too(owner: Client, event_type: EventType, or
 
     assert response.status_code == 302
     assert Appointment.objects.of(organization).get().pk.version == uuid7().version
+
+
+def test_an_organization_and_an_invitation_that_are_sent_twice_are_added_once(organization: Organization):
+    operator, owner = Client(), logged_in_client(owner_of(organization))
+    operator.force_login(User.objects.create_superuser("operator@example.com"))
+    forms: list[tuple[Client, str, dict[str, str]]] = [
+        (operator, admin_url(Organization, "add"), {"name": "Twice", "owner_email": "twice@example.com"}),
+        (owner, admin_url(Invitation, "add"), {"email": "new@example.com", "role": "CLOSER"}),
+    ]
+
+    for client, url, fields in forms:
+        data = form_data(client, url, **fields)
+        responses = [client.post(url, data) for _ in range(2)]
+        assert [response.status_code for response in responses] == [302, 302]
+        assert shown_messages(responses[1])[-1].startswith(SENT_BEFORE)
+
+    assert Organization.objects.filter(name="Twice").count() == 1
+    assert Invitation.unscoped.filter(email__in=["twice@example.com", "new@example.com"]).count() == 2

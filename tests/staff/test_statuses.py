@@ -11,7 +11,9 @@ from leads.models import Lead
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, User
 from statuses.models import Status
+from tests.client import ApiClient
 from tests.factories import make_api, make_status, snapshot_of
+from tests.merging.leads import make_lead
 from tests.staff.forms import form_data
 from tests.staff.pages import MODEL_ADMINS, admin_url, form_errors, shown_messages
 
@@ -246,3 +248,19 @@ def test_a_new_status_comes_last_and_on_one_board(owner: Client, organization: O
     form = form_data(owner, admin_url(Status, "add"))
 
     assert (form["position"], form["type"]) == ("8", "LEAD")
+
+
+def test_a_row_keeps_a_status_that_has_left_its_board(owner: Client, api: ApiClient, organization: Organization):
+    status = make_status(organization, "Both boards", role="FOLLOW_UP")
+    lead = Lead.objects.of(organization).get(pk=make_lead(api, "ada@example.com"))
+    path = f"/api/external/leads/{lead.pk}/status"
+    api.patch(path, {"status_id": str(status.pk)})
+    Status.objects.of(organization).filter(pk=status.pk).update(type="APPOINTMENT")
+
+    url = admin_url(Lead, "change", lead.pk)
+    saved = owner.post(url, form_data(owner, url, first_name="Ada"))
+    again = api.patch(path, {"status_id": str(status.pk)})
+
+    lead.refresh_from_db()
+    assert (saved.status_code, again.status_code) == (302, 200)
+    assert (lead.first_name, lead.status_id) == ("Ada", status.pk)

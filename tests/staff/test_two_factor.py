@@ -17,6 +17,7 @@ from django_otp.oath import TOTP
 
 from accounts import two_factor
 from accounts.mail import SECURITY_NOTICES
+from accounts.new_password import WRONG_GUESS
 from accounts.two_factor import verify_second_factor
 from foundation.outbox import dispatch
 from organizations.models import Membership, Organization, RecoveryCode, SecurityEvent, SecurityNotice, TotpDevice, User
@@ -450,3 +451,15 @@ def test_the_address_is_verified_by_a_link_to_it_while_signed_in(closer: Client,
         logged_in_client(stranger).post(PAGE, {"verify": "yes"})
     deliver_mail()
     assert len(links_mailed_to("stranger@acme.example")) == 3
+
+
+def test_wrong_passwords_in_a_session_are_logged_and_mailed_here_too(host: Membership):
+    client = logged_in_client(host)
+    start(client)
+
+    for _ in range(3):
+        client.post(PAGE, {"password": "wrong", "code": "123456"})
+
+    events = SecurityEvent.objects.filter(user=host.user, details=WRONG_GUESS)
+    assert events.count() == 3
+    assert SecurityNotice.objects.filter(event__in=events).count() == 1
