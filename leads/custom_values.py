@@ -18,6 +18,7 @@ from foundation.api.exceptions import MAX_QUOTED_NAME, ValidationFailed
 from foundation.api.fields import MAX_TEXT_LENGTH, is_blank
 from foundation.api.pagination import MAX_UNKNOWN
 from leads.models import CustomField
+from organizations.models import Organization
 from organizations.versions import VersionedModel
 
 JsonValue = str | float | bool
@@ -41,28 +42,41 @@ def merge_custom_values(
     that are too long together.
     """
     stored: dict[str, JsonValue] = row.custom_values  # type: ignore[attr-defined]  # leads and appointments have it
-    fields = {field.key: field for field in CustomField.objects.of(row.organization).filter(entity=entity)}
+    given = parse_custom_values(row.organization, entity, changes, stored)
+    values = {id: value for id, value in (stored | given).items() if value is not None}
+    if are_too_long(values, stored):
+        raise ValidationFailed({"custom_fields": [TOO_LONG]})
+    return values
+
+
+def parse_custom_values(
+    organization: Organization,
+    entity: CustomField.Entity,
+    changes: Mapping[str, object],
+    stored: Mapping[str, JsonValue],
+) -> dict[str, JsonValue | None]:
+    """Return the changes by the fields' ids; None for a blank one. Raises as `merge_custom_values` does."""
+    fields = {field.key: field for field in CustomField.objects.of(organization).filter(entity=entity)}
     unknown = islice((key for key in changes if key not in fields), MAX_UNKNOWN)
     errors = {key[:MAX_QUOTED_NAME]: ["is not known in the organization"] for key in unknown}
-    values = dict(stored)
+    values: dict[str, JsonValue | None] = {}
     for key in sorted(fields.keys() & changes.keys()):
         field, value = fields[key], changes[key]
         id = str(field.pk)
         if is_blank(value):
-            values.pop(id, None)
-        # As in the admin, a value whose option was removed meanwhile may stay.
-        elif field.type != CustomField.Type.SELECT or value != stored.get(id):
+            values[id] = None
+        elif field.type == CustomField.Type.SELECT and value == stored.get(id):
+            values[id] = stored[id]  # as in the admin, a value whose option was removed meanwhile may stay
+        else:
             try:
                 new = parse_json_value(value, field)
                 # PostgreSQL returns 1e23 as an integer, which differs from the float.
-                if not (field.type == CustomField.Type.NUMBER and id in stored and float(stored[id]) == new):
-                    values[id] = new
+                is_equal = field.type == CustomField.Type.NUMBER and id in stored and float(stored[id]) == new
+                values[id] = stored[id] if is_equal else new
             except ValueError as error:
                 errors[key] = [str(error)]
     if errors:
         raise ValidationFailed({f"custom_fields.{key}": messages for key, messages in errors.items()})
-    if are_too_long(values, stored):
-        raise ValidationFailed({"custom_fields": [TOO_LONG]})
     return values
 
 

@@ -214,6 +214,12 @@ class Lead(VersionedModel):
     def is_erased(self) -> bool:
         return self.email == f"erased-{self.pk}{ERASED_EMAIL}"
 
+    @property
+    def touch_point(self) -> list[str | None]:
+        """Its time and type, as texts."""
+        at = self.next_touch_point_at
+        return [isoformat_z(at) if at else None, self.next_touch_point_type]
+
     def __str__(self) -> str:
         return f"{self.first_name} {self.last_name}".strip() or self.email
 

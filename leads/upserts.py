@@ -7,7 +7,7 @@ from uuid import UUID
 from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
 from leads import services
-from leads.custom_values import TOO_LONG, JsonValue, are_too_long, merge_custom_values
+from leads.custom_values import TOO_LONG, JsonValue, are_too_long, parse_custom_values
 from leads.models import CustomField, Lead
 from leads.phones import Phone, parse_phone
 from organizations.actors import Actor
@@ -53,11 +53,11 @@ def upsert_by_email(
     if external_reference:
         fields["external_reference"] = {"external_reference": external_reference}
     owner_id = services.find_reference_owner(organization, external_reference)
-    custom_values = merge_custom_values(Lead(organization=organization), CustomField.Entity.LEAD, custom_fields or {})
     source_name = services.normalized_source_name(source) or "MANUAL"
     lead_source = services.get_or_create_source(organization=organization, name=source_name)
     if source:
         fields["source"] = {"last_source": lead_source}
+    custom_values = read_custom_values(organization, email, custom_fields) if custom_fields else {}
     lead, is_new = services.upsert_lead(
         organization=organization,
         actor=actor,
@@ -81,6 +81,23 @@ def upsert_by_email(
     services.save_lead(lead, actor=actor)
     changed, kept = changed + field_names(organization, changed_ids), kept + field_names(organization, kept_ids)
     return UpsertedLead(lead.pk, is_new, changed, kept)
+
+
+def read_custom_values(
+    organization: Organization, email: str, custom_fields: Mapping[str, object]
+) -> dict[str, JsonValue]:
+    """Return the values that aren't blank, by the fields' ids. Locks the lead if there is one. Raises ValidationFailed.
+
+    A value that the lead has is accepted, also if its option was removed since.
+    """
+    services.lock_emails(organization, [email])
+    known = services.lock_lead_with_email(organization, email)
+    lead = known or Lead(organization=organization)
+    given = parse_custom_values(organization, CustomField.Entity.LEAD, custom_fields, lead.custom_values)
+    values = {id: value for id, value in given.items() if value is not None}
+    if known is None and are_too_long(values, {}):
+        raise ValidationFailed({"custom_fields": [TOO_LONG]})
+    return values
 
 
 def fill_fields(lead: Lead, fields: Mapping[str, Columns], overwrite: Collection[str]) -> tuple[list[str], list[str]]:

@@ -23,6 +23,7 @@ from organizations.actors import Actor, ActorKind
 from organizations.models import Membership, Organization
 from organizations.permissions import OWNERS_AND_MANAGERS, PERMISSIONS, Area, current_user, has_role
 from staff.toolkit.actions import AnyRow, ConfirmationForm, actor_of, object_action, row_url
+from staff.toolkit.fields import LongTextField
 from staff.toolkit.forms import NewIdField
 from staff.toolkit.lists import column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
@@ -46,18 +47,16 @@ def may_edit(request: HttpRequest, note: EditableNote) -> bool:
     return is_own and may_note(request, note)
 
 
-class NoteField(forms.CharField):
+class NoteField(LongTextField):
     """The text of a note. A script offers the members' names after an `@`; without it, they are typed."""
 
     class Widget(UnfoldAdminTextareaWidget):
         class Media:
             js = ("staff/mentions.js",)
 
-    widget = Widget(attrs={"rows": 4})
-
     def __init__(self, **options: Any) -> None:
         help_text = "Type @ and a name to notify a colleague."
-        super().__init__(max_length=10_000, **{"help_text": help_text, **options})
+        super().__init__(**{"help_text": help_text, "widget": self.Widget(attrs={"rows": 4}), **options})
 
     def offer(self, organization: Organization) -> None:
         members = list(active_members(organization)[:MAX_OFFERED])
@@ -131,6 +130,8 @@ class NoteChangeForm(TenantForm):
     def clean_note(self) -> str:
         text = str(self.cleaned_data["note"])
         self.mentions = checked_mentions(self.organization, text)
+        if "note" not in self.changed_data:
+            return str(self.instance.note)
         return ": ".join(filter(None, [self.call_result, text]))
 
 

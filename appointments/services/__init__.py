@@ -8,7 +8,7 @@ from appointments.services.handing_over import describe_work, hand_over, open_wo
 from appointments.services.importing import import_appointment, sync_appointment
 from appointments.services.lead_mails import remind_leads, send_test_message, unsubscribe_lead
 from appointments.services.leads import refresh_touch_points
-from appointments.services.next_steps import change_next_step, finish_next_step, remove_next_step, set_next_step
+from appointments.services.next_steps import change_next_step, finish_next_step, set_next_step
 from appointments.services.notes import change_note, delete_note, write_note
 from appointments.services.patches import patch_appointment
 from appointments.services.previews import Audience, preview

@@ -3,8 +3,9 @@
 Each locks the appointment, sets its new values, and calls `save_appointment` once.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -14,11 +15,12 @@ from appointments.models import Appointment, DeletedNote, Note, OutcomeChange
 from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.services.leads import update_lead
+from appointments.services.next_steps import add_step, remove_steps
 from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHEDULED, UPDATED
 from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.writes import insert_all
-from leads.models import Lead
+from leads.models import Lead, NextStep
 from leads.services import ADDED_BEFORE, DELETED_BEFORE, check_not_erased, get_lead_for_update
 from notifications.models import Kind
 from notifications.services import cancel_lead_mails
@@ -77,16 +79,19 @@ def edit_appointment(
     note: str = "",
     lead_status_id: UUID | None = None,
     lead_status_was: UUID | None = None,
+    next_step: NextStep | None = None,
     notify_lead: bool | None = None,
     **values: Any,
 ) -> Appointment:
     """Change values of an appointment as `set_values` does, with a note that says why, and return it.
 
-    The lead gets the status with this id; without it, another outcome moves the lead (A29).
+    The lead gets the status with this id; without it, another outcome moves the lead (A29). It also gets `next_step`,
+    which isn't stored yet.
 
     Records one event, and notifies the participants once, and the lead as `save_appointment` does. Raises
     ValidationFailed if a status is unknown or not of its board, and Conflict if the lead was erased and a value or note
-    can be personal, or if its status is no longer `lead_status_was`. Locks the appointment, then its lead.
+    can be personal, or if its status is no longer `lead_status_was`, and for a step as `set_next_step` does. Locks the
+    appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
     previous = stored.outcome
@@ -95,6 +100,7 @@ def edit_appointment(
     set_values(stored, **values)
     note_row = add_note(stored, note, actor, is_repeated=not stored.is_changed())
     options: dict[str, Any] = {"lead_status_id": lead_status_id, "lead_status_was": lead_status_was}
+    options["change_lead"] = next_step and partial(add_step, step=next_step)
     save_appointment(stored, previous, actor, note=note_row, notify_lead=notify_lead, **options)
     return stored
 
@@ -147,11 +153,15 @@ def undo_outcome(
     appointment: Appointment,
     outcome: tuple[UUID, UUID],
     lead_status: tuple[UUID, UUID],
+    steps: Mapping[str, Sequence[str | None]] | None = None,
+    touch_point: Sequence[str | None] | None = None,
 ) -> Appointment:
     """Give an appointment its former outcome back, and its lead the former status. No one is notified.
 
-    Both are pairs: the former id, and the one that is to be undone. The lead's stays if it has changed since. Records
-    the events. Raises Conflict if the outcome has changed since. Locks the appointment, then its lead.
+    Both are pairs: the former id, and the one that is to be undone. The lead's stays if it has changed since. The next
+    `steps` that came with the outcome go, as in `remove_steps`.
+
+    Records the events. Raises Conflict if the outcome has changed since. Locks the appointment, then its lead.
     """
     stored, undone = get_for_update(organization, appointment.pk), outcome[1]
     former = Status.objects.of(organization).filter(pk=outcome[0]).first()
@@ -162,8 +172,9 @@ def undo_outcome(
     previous = stored.outcome
     replace_outcome(stored, former)
     lead_status_id = lead_status[0] if is_moved else None
-    effects = Effects(OUTCOME_CHANGED)
-    save_appointment(stored, previous, actor, effects=effects, lead_status_id=lead_status_id, notifies=False)
+    options: dict[str, Any] = {"effects": Effects(OUTCOME_CHANGED), "lead_status_id": lead_status_id}
+    options["change_lead"] = partial(remove_steps, steps=steps or {}, touch_point=touch_point)
+    save_appointment(stored, previous, actor, **options, notifies=False)
     return stored
 
 
@@ -254,6 +265,7 @@ def save_appointment(
     lead_status_id: UUID | None = None,
     lead_status_was: UUID | None = None,
     lead_stays: bool = False,
+    change_lead: Callable[[Lead], object] | None = None,
     notifies: bool = True,
     notify_lead: bool | None = None,
 ) -> None:
@@ -263,7 +275,7 @@ def save_appointment(
     are of the event. `notifies` the participants if the changes call for it, and the lead, too, if `notify_lead`: by
     default for changes by staff. Another time or outcome cancels what waits to be sent to the lead. Locks the lead if
     time, outcome or meeting URL have changed; it gets the status `lead_status_id`, or that of the effects, or its
-    status stays if `lead_stays`.
+    status stays if `lead_stays`. `change_lead` changes the locked lead further, so that all is one event of it.
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
@@ -276,14 +288,11 @@ def save_appointment(
         OutcomeChange.objects.create(from_status=previous, to_status=appointment.outcome, **columns)
     if is_moved:
         cancel_lead_mails(organization=appointment.organization, subject_ids=[appointment.pk])
-    if is_moved or lead_status_id or (before and effects.topic is CANCELED):
-        lead = lock_lead_of(appointment, lead_status_was)
-        role, appointment.lead = None if lead_stays or lead_status_id else effects.lead_role, lead
-        if role in RESULT_ROLES and lead.status.role == role:
-            role = None  # any status of this role says the same
-        if lead_status_id:
-            lead.status = get_board_status(lead.organization, Board.LEAD, lead_status_id, current=lead.status_id)
-        update_lead(lead, default_status(lead.organization, Board.LEAD, role) if role else None, actor)
+    if is_moved or lead_status_id or change_lead or (before and effects.topic is CANCELED):
+        lead = appointment.lead = lock_lead_of(appointment, lead_status_was)
+        if change_lead:
+            change_lead(lead)
+        move_lead(lead, lead_status_id, None if lead_stays else effects.lead_role, actor)
     if before:
         record_event(effects.topic, appointment, actor=actor, before=before, details=details)
     if note:
@@ -300,6 +309,16 @@ def lock_lead_of(appointment: Appointment, status_was: UUID | None) -> Lead:
     if status_was and lead.status_id != status_was:
         raise Conflict("The lead's status has just changed. Check it, and try again")
     return lead
+
+
+def move_lead(lead: Lead, status_id: UUID | None, role: StatusRole | None, actor: Actor) -> None:
+    """Store a locked lead's changes: with the status of this id, or else the default of the role, if there is one."""
+    status = None
+    if status_id:
+        lead.status = get_board_status(lead.organization, Board.LEAD, status_id, current=lead.status_id)
+    elif role and (role not in RESULT_ROLES or lead.status.role != role):  # any status of this role says the same
+        status = default_status(lead.organization, Board.LEAD, role)
+    update_lead(lead, status, actor)
 
 
 def prepare_for_lead(appointment: Appointment, effects: Effects, *, notifies_lead: bool) -> Kind | None:

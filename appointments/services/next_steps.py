@@ -1,6 +1,6 @@
 """The services of next steps. Each locks the lead, and keeps its own columns and touch point in line (L3, L13)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -29,24 +29,32 @@ def set_next_step(
     owner: Membership | None = None,
     id: UUID | None = None,
 ) -> NextStep:
-    """Add a next step to a lead, unless it has this one; return it. It replaces a touch point of staff.
+    """Add a next step to a lead, unless it has this one; return it.
 
     Raises ValidationFailed if there is no such lead, Conflict if it was erased, or has `NextStep.MAX_OPEN` others, or
     if the id is another step's, or that of one that is done.
     """
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
-    check_not_erased(lead)
-    id = id or uuid7()
-    if lead.next_steps.filter(done_at=None).exclude(pk=id).count() >= NextStep.MAX_OPEN:
-        raise Conflict(f"A lead can have at most {NextStep.MAX_OPEN} open next steps. Mark one as done first.")
-    columns = {"at": at, "type": type, "note": note or None, "owner": owner, **actor_columns(actor)}
-    step = NextStep(id=id, organization=organization, lead=lead, **columns)
-    if insert_all(step, on_conflict_do_nothing=True):
-        lead.next_touch_point_at, lead.next_touch_point_type = at, type
-        follow_steps(lead, actor)
-    elif not lead.next_steps.filter(pk=id, at=at, type=type, note=note or None, owner=owner, done_at=None).exists():
+    columns = {"at": at, "type": type, "note": note or None, "owner": owner}
+    step = NextStep(id=id or uuid7(), organization=organization, lead=lead, **columns, **actor_columns(actor))
+    if add_step(lead, step):
+        update_lead(lead, None, actor)
+    elif not lead.next_steps.filter(pk=step.pk, **columns, done_at=None).exists():
         raise Conflict("Another next step was added with this form before. To add this one, too, send it once more")
     return step
+
+
+def add_step(lead: Lead, step: NextStep) -> bool:
+    """Store a new step of a locked lead; its columns follow, but aren't stored. Return whether the id was free.
+
+    Raises Conflict as `set_next_step` does.
+    """
+    check_not_erased(lead)
+    if lead.next_steps.filter(done_at=None).exclude(pk=step.pk).count() >= NextStep.MAX_OPEN:
+        raise Conflict(f"A lead can have at most {NextStep.MAX_OPEN} open next steps. Mark one as done first.")
+    is_new = bool(insert_all(step, on_conflict_do_nothing=True))
+    follow_next_steps(lead)
+    return is_new
 
 
 @atomic_with_retry
@@ -89,26 +97,21 @@ def finish_next_step(
     return step
 
 
-@atomic_with_retry
-def remove_next_step(
-    *,
-    organization: Organization,
-    actor: Actor,
-    lead_id: UUID,
-    step_id: UUID,
-    values: Sequence[str | None] | None = None,
+def remove_steps(
+    lead: Lead, steps: Mapping[str, Sequence[str | None]], touch_point: Sequence[str | None] | None = None
 ) -> None:
-    """Delete an open next step that was set by mistake. Raises as `finish_next_step` does.
+    """Delete steps of a locked lead that were set by mistake, by id with their values when they were set.
 
-    With `values`, those of the step when it was set, raises Conflict if someone has changed it since.
+    Those that are done, gone or changed since stay. A touch point of a deleted step becomes the given one, of before.
+    The lead's columns follow, but aren't stored.
     """
-    lead, step = get_open_step(organization, lead_id, step_id)
-    if values is not None and values != step.values:
-        raise Conflict("Someone has changed this next step since")
-    if is_touch_point(lead, step):
-        lead.next_touch_point_at = lead.next_touch_point_type = None
-    step.delete()
-    follow_steps(lead, actor)
+    for step in NextStep.objects.of(lead.organization).filter(pk__in=steps.keys(), lead=lead, done_at=None):
+        if steps[str(step.pk)] == step.values:
+            if is_touch_point(lead, step):
+                at, type = touch_point or (None, None)
+                lead.next_touch_point_at, lead.next_touch_point_type = at and datetime.fromisoformat(at), type
+            step.delete()
+    follow_next_steps(lead)
 
 
 def get_open_step(organization: Organization, lead_id: UUID, step_id: UUID, version: str = "") -> tuple[Lead, NextStep]:

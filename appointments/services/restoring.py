@@ -11,6 +11,7 @@ from appointments.services.leads import update_leads
 from appointments.topics import CANCELED
 from foundation.db.writes import insert_all
 from leads.models import Lead
+from notifications.services import cancel_lead_mails
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from organizations.versions import save_versions
@@ -27,11 +28,11 @@ def save_appointments(
 ) -> None:
     """Store changes of locked appointments as `save_appointment` does, without notifying anyone.
 
-    `previous` has the outcomes before. Their leads keep their statuses. Locks the leads if times or outcomes have
-    changed.
+    `previous` has the outcomes before. Their leads keep their statuses. Another time or outcome cancels what waits to
+    be sent to a lead, and locks the lead.
     """
     topics: dict[Topic, list[Appointment]] = defaultdict(list)
-    history, lead_ids = [], set()
+    history, moved, lead_ids = [], [], set()
     for appointment in appointments:
         former = previous[appointment.pk]
         effects = effects_of(appointment, former)
@@ -43,13 +44,16 @@ def save_appointments(
         if appointment.outcome and appointment.outcome != former:
             columns = {"organization": organization, "appointment": appointment, **actor_columns(actor)}
             history.append(OutcomeChange(from_status=former, to_status=appointment.outcome, **columns))
-        if appointment.is_changed("schedule_time", "outcome_id") or effects.topic is CANCELED:
+        if appointment.is_changed("schedule_time", "outcome_id"):
+            moved.append(appointment.pk)
+        if moved[-1:] == [appointment.pk] or effects.topic is CANCELED:
             lead_ids.add(appointment.lead_id)
     changed = [appointment for group in topics.values() for appointment in group]
     ids = [appointment.pk for appointment in changed]
     before = dict(AppointmentDetailSerializer.query_by_ids().all(organization=organization.pk, ids=ids))
     save_versions(changed)
     insert_all(*history)
+    cancel_lead_mails(organization=organization, subject_ids=moved)
     leads = Lead.objects.of(organization).for_update().filter(pk__in=lead_ids).order_by("pk")
     update_leads(organization, list(leads), actor)
     for topic, group in topics.items():

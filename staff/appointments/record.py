@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from appointments import services
 from appointments.models import Appointment
 from appointments.services import changes, preview
-from foundation.db.timestamps import now, truncate_to_ms
+from foundation.db.timestamps import now
 from leads.models import TouchPointType
 from staff.appointments.record_forms import (
     CancellationForm,
@@ -28,9 +28,9 @@ from staff.appointments.record_forms import (
 from staff.appointments.schedule import is_canceled
 from staff.appointments.undoing import UndoForm, undo, undo_button
 from staff.boards.moves import layout_url
-from staff.leads.next_steps import home_url, own_membership
+from staff.leads.next_steps import call_by, home_url, open_steps
 from staff.notes import NoteForm, added_text
-from staff.toolkit.actions import actor_of, object_action, row_url
+from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.lists import day_and_time
 from staff.toolkit.record import RecordAdmin
 from statuses.models import Status, StatusRole
@@ -65,9 +65,21 @@ def suggestion_state(appointment: Appointment) -> str:
     return f"{appointment.state} {outcome and outcome.pk}"
 
 
-def has_outcome(appointment: Appointment, form: OutcomeForm) -> bool:
-    outcome = form.preset or getattr(form, "cleaned_data", {}).get("outcome")
-    return outcome is not None and outcome.pk == appointment.outcome_id
+def is_stored(appointment: Appointment, form: OutcomeForm) -> bool:
+    """Return whether the outcome is what the form says, and so are the lead's status and next step if it has them."""
+    values = getattr(form, "cleaned_data", {})
+    outcome, lead_status, at = form.preset or values.get("outcome"), values.get("lead_status"), form.step_at
+    return (
+        outcome is not None
+        and outcome.pk == appointment.outcome_id
+        and (lead_status is None or lead_status.pk == appointment.lead.status_id)
+        and (at is None or open_steps(appointment.lead).filter(at=at, type=TouchPointType.CALL).exists())
+    )
+
+
+def is_noted(appointment: Appointment, form: ConfirmationForm, field: str) -> bool:
+    text = getattr(form, "cleaned_data", {}).get(field)
+    return not text or appointment.notes.filter(note=text).exists()
 
 
 def next_url(request: HttpRequest, appointment: Appointment) -> str:
@@ -83,11 +95,12 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
     Raises PermissionDenied if something is chosen and the user may not change the lead.
     """
     outcome, lead_status = form.cleaned_data["outcome"], form.cleaned_data.get("lead_status")
-    next_step_at = form.cleaned_data.get("next_step_at")
+    next_step_at = form.step_at
     if (lead_status or next_step_at) and not may_change(request, appointment.lead):
         raise PermissionDenied
     organization, actor = appointment.organization, actor_of(request)
     notified = effects(appointment, changes.replace_outcome, outcome)
+    step = call_by(request, appointment.lead, next_step_at) if next_step_at else None
     stored = services.edit_appointment(
         organization=organization,
         actor=actor,
@@ -95,17 +108,8 @@ def store_outcome(page: RecordAdmin, request: HttpRequest, appointment: Appointm
         status_id=outcome.pk,
         lead_status_id=lead_status.pk if lead_status else None,
         lead_status_was=appointment.lead.status_id if lead_status else None,
+        next_step=step,
     )
-    step = None
-    if next_step_at:
-        step = services.set_next_step(
-            organization=organization,
-            actor=actor,
-            lead_id=appointment.lead_id,
-            at=truncate_to_ms(next_step_at),
-            type=TouchPointType.CALL,
-            owner=own_membership(request, appointment.lead) or appointment.lead.setter,
-        )
     sentences = [f"Marked as {outcome}."]
     if stored.lead.status_id != appointment.lead.status_id:
         sentences.append(f"Lead moved to {stored.lead.status}.")
@@ -138,7 +142,7 @@ def outcome_button(role: StatusRole, label: str, icon: str, *, asks_next_step: b
         form=partial(OutcomeForm, preset=preset, asks_next_step=asks_next_step),
         is_possible=is_possible,
         state=attrgetter("state"),
-        is_done=has_outcome,
+        is_done=is_stored,
         next_url=next_url,
     )(store_outcome)
 
@@ -156,7 +160,7 @@ set_outcome = object_action(
     question=lambda row: f"How did it go? If you choose a canceled outcome: {effects(row, changes.cancel)}",
     form=OutcomeForm,
     state=attrgetter("state"),
-    is_done=has_outcome,
+    is_done=is_stored,
     next_url=next_url,
 )(store_outcome)
 accept_suggestion = object_action(
@@ -167,7 +171,7 @@ accept_suggestion = object_action(
     form=partial(OutcomeForm, preset=suggested_outcome),
     is_possible=suggested_outcome,
     state=suggestion_state,
-    is_done=has_outcome,
+    is_done=is_stored,
 )(store_outcome)
 
 
@@ -182,7 +186,7 @@ undo_outcome = object_action(
     question=move_question,
     form=RescheduleForm,
     state=place,
-    is_done=lambda appointment, form: form.is_at(appointment),
+    is_done=lambda appointment, form: form.is_at(appointment) and is_noted(appointment, form, "reason"),
     next_url=next_url,
 )
 def reschedule(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: RescheduleForm) -> str:
@@ -221,7 +225,7 @@ def add_note(page: RecordAdmin, request: HttpRequest, appointment: Appointment, 
     danger=True,
     is_possible=lambda appointment: not is_canceled(appointment),
     state=attrgetter("state"),
-    is_done=lambda appointment, form: is_canceled(appointment),
+    is_done=lambda appointment, form: is_canceled(appointment) and is_noted(appointment, form, "notes"),
     next_url=next_url,
 )
 def cancel(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form: CancellationForm) -> str:

@@ -146,6 +146,11 @@ class OutcomeForm(ConfirmationForm):
         elif lead.status.role not in PAID_ROLES or self.preset.role in PAID_ROLES:
             lead_status.initial = default_of_role(others, self.preset.role, "is_lead_default") or lead.status_id
 
+    @property
+    def step_at(self) -> datetime | None:
+        at = getattr(self, "cleaned_data", {}).get("next_step_at")
+        return at and truncate_to_ms(at)
+
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         was, lead = cleaned.get("lead_status_was"), self.subject.lead

@@ -1,7 +1,6 @@
 """The actions on selected appointments of the list."""
 
 from collections.abc import Iterable
-from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,20 +12,17 @@ from appointments.models import Appointment
 from appointments.services import (
     cancel_appointment,
     edit_appointment,
-    remove_next_step,
-    set_next_step,
     undo_outcome,
 )
 from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now, truncate_to_ms
-from leads.models import TouchPointType
 from leads.services import get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor
 from staff.appointments.record_forms import may_change
 from staff.appointments.schedule import is_canceled
-from staff.leads.next_steps import open_steps, own_membership
+from staff.leads.next_steps import call_by, open_steps
 from staff.toolkit.actions import actor_of
 from staff.toolkit.bulk import Undo, members, selected_action
 from staff.toolkit.times import TimestampField
@@ -51,18 +47,16 @@ def set_outcome(
     request: HttpRequest, appointment: Appointment, outcome: Status, *, next_step_at: datetime | None
 ) -> Appointment:
     """Set the outcome, and after a follow-up the next step, if the user may change the lead."""
-    organization, actor = appointment.organization, actor_of(request)
-    stored = edit_appointment(organization=organization, actor=actor, appointment=appointment, status_id=outcome.pk)
+    step = None
     if next_step_at and outcome.role == StatusRole.FOLLOW_UP and may_change(request, appointment.lead):
-        set_next_step(
-            organization=organization,
-            actor=actor,
-            lead_id=appointment.lead_id,
-            at=truncate_to_ms(next_step_at),
-            type=TouchPointType.CALL,
-            owner=own_membership(request, appointment.lead) or appointment.lead.setter,
-        )
-    return stored
+        step = call_by(request, appointment.lead, truncate_to_ms(next_step_at))
+    return edit_appointment(
+        organization=appointment.organization,
+        actor=actor_of(request),
+        appointment=appointment,
+        status_id=outcome.pk,
+        next_step=step,
+    )
 
 
 def outcome_question(rows: list[Appointment]) -> str:
@@ -73,16 +67,16 @@ def outcome_question(rows: list[Appointment]) -> str:
 
 
 def outcome_values(appointment: Appointment) -> list[Any]:
-    """Return the ids of the outcome and the lead's status, and the lead's open next steps by id. Locks the lead."""
+    """Return the ids of the outcome and the lead's status, its open next steps by id, and touch point. Locks it."""
     lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
     outcome, steps = appointment.outcome_id, {str(step.pk): step.values for step in open_steps(lead)}
-    return [str(outcome) if outcome else None, str(lead.status_id), steps]
+    return [str(outcome) if outcome else None, str(lead.status_id), steps, lead.touch_point]
 
 
 @atomic_with_retry
 def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], after: list[Any]) -> None:
     """Undo an outcome. Raises Conflict for a cancellation and its like, because people were notified."""
-    (former, former_status, steps), (undone, status, steps_after) = before, after
+    (former, former_status, steps, *touch_point), (undone, status, steps_after, *_) = before, after
     organization = appointment.organization
     roles = Status.objects.of(organization).filter(pk__in=[former, undone]).values_list("role", flat=True)
     if former is None or StatusRole.CANCELED in roles:
@@ -93,16 +87,9 @@ def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], a
         appointment=appointment,
         outcome=(UUID(former), UUID(undone)),
         lead_status=(UUID(former_status), UUID(status)),
+        steps={step: steps_after[step] for step in steps_after.keys() - steps},
+        touch_point=touch_point[0] if touch_point else None,
     )
-    for step in steps_after.keys() - steps:
-        with suppress(Conflict):  # it is done, gone or changed already
-            remove_next_step(
-                organization=organization,
-                actor=actor,
-                lead_id=appointment.lead_id,
-                step_id=UUID(step),
-                values=steps_after[step],
-            )
 
 
 set_outcome_selected = selected_action(

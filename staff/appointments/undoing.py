@@ -1,6 +1,5 @@
 """Undoing an outcome: the button in the message that follows it, and what it does."""
 
-from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -13,7 +12,6 @@ from django.utils.safestring import SafeString
 
 from appointments import services
 from appointments.models import Appointment
-from foundation.api.exceptions import Conflict
 from leads.models import NextStep
 from organizations.permissions import current_user
 from staff.toolkit.actions import ConfirmationForm, actor_of
@@ -61,6 +59,7 @@ def undo_button(
         "outcome": [str(before.outcome_id), str(after.outcome_id)],
         "lead_status": [str(before.lead.status_id), str(after.lead.status_id)],
         "step": step and [str(step.pk), step.values],
+        "touch_point": before.lead.touch_point,
     }
     places = {name: value for name in PLACES if (value := request.POST.get(name, request.GET.get(name)))}
     query = urlencode(places if board is None else {"board": board})
@@ -81,11 +80,7 @@ def undo(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form
         appointment=appointment,
         outcome=(former, undone),
         lead_status=(former_status, status),
+        steps=dict([token["step"]] if token["step"] else []),
+        touch_point=token.get("touch_point"),
     )
-    if token["step"]:
-        step, values = token["step"]
-        with suppress(Conflict):  # it is done, gone or changed already
-            services.remove_next_step(
-                organization=organization, actor=actor, lead_id=restored.lead_id, step_id=UUID(step), values=values
-            )
     return f"Undone. The outcome is {restored.outcome} again."

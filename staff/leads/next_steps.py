@@ -18,10 +18,11 @@ from appointments import services
 from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import truncate_to_ms
 from leads.models import Lead, NextStep, TouchPointType
+from organizations.actors import actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership
 from organizations.permissions import current_user
 from staff.leads.record import SET_BY_STAFF
-from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
+from staff.toolkit.actions import ConfirmationForm, NotDone, actor_of, object_action, row_url
 from staff.toolkit.bulk import members
 from staff.toolkit.fields import RowField, SelectField, TextField
 from staff.toolkit.forms import NewIdField
@@ -51,7 +52,7 @@ class NextStepForm(ConfirmationForm):
         about = {"organization": self.subject.organization_id, "lead": self.subject.pk, "minutes": MINUTES}
         show_times_about(self.fields["at"], **about)
         self.initial = {
-            "at": timezone.localtime().replace(hour=10, minute=0) + timedelta(days=1),
+            "at": timezone.localtime().replace(hour=10, minute=0, second=0, microsecond=0) + timedelta(days=1),
             "type": TouchPointType.CALL.value,
             "owner": own_membership(self.request, self.subject) or self.subject.setter_id,
         }
@@ -96,7 +97,7 @@ class HandOverField(forms.BooleanField):
             required=False,
             initial=True,
             label="The new setter takes over the next steps",
-            help_text="Those of the former setter. Without it, they stay with who has them.",
+            help_text="Those of the former setter and those of anyone. Without it, they stay with who has them.",
             widget=widgets.UnfoldBooleanSwitchWidget,
         )
 
@@ -109,6 +110,13 @@ def open_steps(lead: Lead) -> QuerySet[NextStep]:
 def own_membership(request: HttpRequest, lead: Lead) -> Membership | None:
     member: Membership | None = members(lead.organization).filter(user=current_user(request)).first()
     return member
+
+
+def call_by(request: HttpRequest, lead: Lead, at: datetime) -> NextStep:
+    """Return a next step that isn't stored yet: a call by the user, or by the lead's setter if they aren't a member."""
+    owner = own_membership(request, lead) or lead.setter
+    columns = {"at": at, "type": TouchPointType.CALL, "owner": owner, **actor_columns(actor_of(request))}
+    return NextStep(organization=lead.organization, lead=lead, **columns)
 
 
 def has_step(lead: Lead) -> bool:
@@ -174,7 +182,7 @@ def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: 
     try:
         services.finish_next_step(**about, step_id=form.cleaned_data["step"], version=form.cleaned_data["version"])
     except Conflict as error:  # the button was pressed twice
-        return f"{error}."
+        raise NotDone(f"{str(error)[:1].lower()}{str(error)[1:]}.") from None
     return "The next step is done."
 
 

@@ -33,6 +33,10 @@ AnyPage: TypeAlias = Any  # a TenantAdmin, whose module imports this one
 AnyRow: TypeAlias = Any  # an instance of the page's model; each page names its own
 # Called with page, request, row and form. Returns the success message; None means "<label>: done."
 Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], object]
+DONE_BEFORE = "this was done already. Nothing was done again."
+CHANGED_SINCE = "someone has changed this since you opened the page. Nothing was done: check it before you try again."
+TYPED_FIELDS = (forms.CharField, forms.IntegerField, forms.SplitDateTimeField)
+NOTHING_TYPED = (None, "", [None, None], ["", ""], [None, ""])  # of a text, and of a day and a time
 
 
 class ConfirmationForm(forms.Form):
@@ -45,16 +49,28 @@ class ConfirmationForm(forms.Form):
         self.subject, self.request = subject, request
         super().__init__(*args, **kwargs)
 
+    def has_typed(self) -> bool:
+        """Return whether a text or a time was typed, which a person would have to enter again."""
+        typed = (field for field in self.visible_fields() if field.name in self.changed_data)
+        return self.is_bound and any(
+            isinstance(field.field, TYPED_FIELDS) and field.data not in NOTHING_TYPED for field in typed
+        )
+
+
+class NotDone(Exception):
+    """Raised by a handler that leaves everything as it is: a message says why, on the page that follows."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectAction:
     """A button on a row's page.
 
     `question` is the text of the confirmation page, or a function of the row that returns it. With `state`, a form
-    works only while `state(row)` is what it was when the form was shown. If not, `is_done(row, form)` says whether the
-    row is as the form wants it (the form was sent twice), or someone else has changed it. `next_url` is the page that
-    follows, by default the row's. `answer` makes another response, from the request, the row and the handler's result.
-    Without `is_atomic` the handler has transactions of its own.
+    works only while `state(row)` is what it was when the form was shown. If not, `is_done(row, form)` says whether all
+    that the form says is stored (it was sent twice), or someone else has changed the row. In the latter case the form
+    is shown again if something was typed. `next_url` is the page that follows, by default the row's. `answer` makes
+    another response, from the request, the row and the handler's result. Without `is_atomic` the handler has
+    transactions of its own.
     """
 
     handler: Handler
@@ -96,18 +112,24 @@ class ObjectAction:
                 if is_valid and not refusal:
                     result = self.handler(page, request, row, form)
                     page.log_change(request, row, f"{self.label}.")
+        except NotDone as error:
+            refusal = str(error)
         except DomainError as error:
             add_form_errors(form, error)
             renew_id(form)
         url = self.next_url(request, row)
-        if refusal:
+        is_shown_again = refusal and refusal != DONE_BEFORE and form.has_typed()
+        if is_shown_again:
+            form.add_error(None, f"{refusal[0].upper()}{refusal[1:]}")
+        elif refusal:
             messages.warning(request, named(row, url, f"{self.label}: {refusal}"))
             return redirect(url)
         if not form.is_valid():
             question = form.question or self.question_about(row)
             context = {"form": form, "question": question, "danger": self.danger, "back_url": url}
             if self.state:
-                context["state"] = request.POST.get("state", str(self.state(row)))
+                seen = None if is_shown_again else request.POST.get("state")
+                context["state"] = seen or str(self.state(row))
             context |= page_context(page, request, row, self.label)
             return TemplateResponse(request, "admin/confirm_action.html", context)
         if self.answer:
@@ -126,12 +148,13 @@ class ObjectAction:
             return impossible
         present = row
         if request.method == "POST":
-            present = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
+            rows = type(row).objects
+            present = (rows.of(row.organization) if hasattr(rows, "of") else rows).select_for_update().get(pk=row.pk)
         if str(self.state(present)) == seen:
             return impossible
         if self.is_done(present, form):
-            return "this was done already. Nothing was done again."
-        return "someone has changed this since you opened the page. Nothing was done: check it before you try again."
+            return DONE_BEFORE
+        return CHANGED_SINCE
 
 
 def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:

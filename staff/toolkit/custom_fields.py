@@ -12,13 +12,14 @@ from uuid import UUID
 
 from django import forms
 from django.http import HttpRequest
+from django.utils.text import normalize_newlines
 from unfold import widgets
 
 from foundation.api.exceptions import Conflict
 from leads.custom_values import TOO_LONG, are_too_long, without_zero_fraction
 from leads.models import CustomField
 from staff.toolkit.export import Cell, Column, Export, yes_or_no
-from staff.toolkit.fields import SelectField, TextField
+from staff.toolkit.fields import LongTextField, SelectField, TextField
 from staff.toolkit.tenant import TenantForm
 from staff.toolkit.times import DayField
 
@@ -44,6 +45,8 @@ def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
             # A stored value stays selectable after its option was removed; otherwise the form could not be saved.
             options = dict.fromkeys([*field.options, *([value] if isinstance(value, str) else [])])
             return SelectField(**common, choices=[("", "–"), *((option, option) for option in options)])
+    if isinstance(value, str) and normalize_newlines(value).count("\n"):
+        return LongTextField(**common, rows=3)  # browsers remove line breaks from a field of one line
     return TextField(**common, max_length=10_000)
 
 
@@ -96,7 +99,7 @@ class CustomValuesForm(TenantForm):
         if any(name.startswith("custom_") for name in self.changed_data):
             values = dict(self.instance.custom_values)
             for field in self.custom_fields:
-                if form_field_name(field.pk) in self.cleaned_data:
+                if form_field_name(field.pk) in self.changed_data:
                     values[str(field.pk)] = to_json(self.cleaned_data[form_field_name(field.pk)])
             changed["custom_values"] = {id: value for id, value in values.items() if value not in (None, "")}
             if are_too_long(changed["custom_values"], self.instance.custom_values):

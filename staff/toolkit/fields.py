@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.text import normalize_newlines
 from unfold import widgets
 
 
@@ -11,9 +12,18 @@ class TextField(forms.CharField):
 
 
 class LongTextField(forms.CharField):
+    """A text of several lines. Browsers send other line breaks than the API: they don't make it another text."""
+
     def __init__(self, *, max_length: int | None = 10_000, rows: int | None = None, **options: Any) -> None:
         widget = widgets.UnfoldAdminTextareaWidget(attrs={"rows": rows} if rows else None)
-        super().__init__(max_length=max_length, widget=widget, **options)
+        super().__init__(max_length=max_length, **{"widget": widget, **options})
+
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        return normalize_newlines(text) if isinstance(text, str) else text
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return bool(super().has_changed(normalize_newlines(initial or ""), normalize_newlines(data or "")))
 
 
 class EmailField(forms.EmailField):

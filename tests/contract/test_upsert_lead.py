@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from leads.merging import merge_leads
-from leads.models import Lead
+from leads.models import CustomField, Lead
 from organizations.actors import SYSTEM
 from organizations.models import Membership
 from tests.client import ApiClient
@@ -198,3 +198,17 @@ def test_values_that_are_too_long_together_are_refused(api, organization):
 
     assert_invalid_fields(send(api, custom_fields=second), "custom_fields")
     assert send(api, custom_fields={"text_4": "x"}).json()["data"]["changed"] == ["custom_fields.text_4"]
+
+
+def test_a_value_that_the_lead_has_is_accepted_after_its_option_was_removed(api, organization):
+    """A36, L32: a repetition stays 200"""
+    field = make_custom_field(organization, "LEAD", "tier", type="SELECT", options=["Gold", "Old"])
+    body = {"email": "ada@example.com", "first_name": "Ada", "custom_fields": {"tier": "Old"}}
+    first = api.post(PATH, body)
+    CustomField.objects.of(organization).filter(pk=field.pk).update(options=["Gold"])
+
+    again = api.post(PATH, body)
+    other = api.post(PATH, {**body, "email": "bob@example.com"})
+
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert_invalid_fields(other, "custom_fields.tier")

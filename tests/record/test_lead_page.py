@@ -321,7 +321,8 @@ def test_a_done_button_that_is_pressed_twice_leaves_the_other_steps_open(owner: 
     lead.refresh_from_db()
     assert (lead.next_step_at, lead.next_touch_point_at) == (second.at, second.at)
     assert shown_messages(responses[0])[-1:] == ["The next step is done."]
-    assert shown_messages(responses[1]) == [f"This was done already, by {owner_actor(lead.organization).name}."]
+    again = f"Next step is done: this was done already, by {owner_actor(lead.organization).name}."
+    assert shown_messages(responses[1]) == [again]
 
 
 def test_a_viewer_sees_the_record_without_buttons_and_changes_nothing(

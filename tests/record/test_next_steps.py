@@ -1,8 +1,10 @@
 """Next steps: several a lead, each with an owner, in whose lists they are, and what becomes of them (docs/staff.md)."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
+import time_machine
+from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from appointments.services import set_next_step
@@ -129,7 +131,7 @@ def test_a_change_that_a_colleague_has_made_since_the_page_was_opened_is_not_ove
 
     text = "Someone has changed this next step since you opened the page. Check it before you try again."
     assert form_errors(refused)[0] == text.removesuffix(".")
-    assert shown_messages(done)[-1] == text
+    assert shown_messages(done)[-1] == f"Next step is done: {text[0].lower()}{text[1:]}"
     step.refresh_from_db()
     assert step.done_at is None
     assert (step.type, step.note, step.owner) == ("CALL", "Needs the contract", grace)
@@ -197,3 +199,40 @@ def test_merged_leads_have_the_steps_of_both_until_it_is_undone(
     assert (steps, merged.next_step_at) == ([first, later], first.at)
     assert [api.get_lead(str(lead.pk))["next_step_at"] for lead in (fatima, other)] == before
     assert [list(lead.next_steps.all()) for lead in (fatima, other)] == [[later], [first]]
+
+
+def test_the_offered_time_is_a_full_hour_and_a_form_that_is_sent_twice_adds_one_step(
+    fatima: Lead, grace: Membership
+) -> None:
+    client, url = logged_in_client(grace), action_url(fatima, "set_next_step")
+    with time_machine.travel(datetime(2026, 11, 27, 12, 0, 30, 250_000, UTC), tick=False) as clock:
+        data = form_data(client, url)
+        first = client.post(url, data)
+        clock.shift(1.2)
+        second = client.post(url, data)
+
+    assert (first.status_code, second.status_code) == (302, 302)
+    assert [step.at.isoformat() for step in fatima.next_steps.all()] == ["2026-11-28T10:00:00+00:00"]
+
+
+def test_an_earlier_date_that_staff_have_set_stays_beside_a_next_step(api: ApiClient, fatima: Lead) -> None:
+    """L13"""
+    soon = now() + timedelta(days=2)
+    Lead.unscoped.filter(pk=fatima.pk).update(next_touch_point_at=soon, next_touch_point_type="EMAIL")
+
+    add_step(fatima, None, days=20)
+
+    lead = api.get_lead(str(fatima.pk))
+    assert (lead["next_touch_point_type"], lead["next_step_type"]) == ("EMAIL", "CALL")
+    assert lead["next_touch_point_at"] < lead["next_step_at"]
+    add_step(fatima, None, days=1)
+    assert api.get_lead(str(fatima.pk))["next_touch_point_type"] == "CALL"
+
+
+def test_a_step_that_could_not_be_done_is_not_in_the_history_as_done(fatima: Lead, grace: Membership) -> None:
+    add_step(fatima, grace, days=1)
+    client, url = logged_in_client(grace), action_url(fatima, "finish_next_step")
+    client.post(url, form_data(client, url) | {"version": "of before"})
+
+    assert LogEntry.objects.filter(object_id=str(fatima.pk), change_message__contains="done").count() == 0
+    assert fatima.next_steps.get().done_at is None

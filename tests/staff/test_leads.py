@@ -13,6 +13,7 @@ from organizations.models import Organization
 from statuses.models import Status
 from tests.factories import (
     events_of,
+    make_api,
     make_custom_field,
     make_event_type,
     make_provider_appointment,
@@ -312,3 +313,20 @@ def test_text_from_integrators_is_shown_escaped(owner: Client, appointment: Appo
     pages = [owner.get(url).content.decode() for url in urls]
 
     assert [page for page in pages if "<script>alert(" in page] == []
+
+
+def test_line_breaks_of_a_custom_text_survive_the_form(owner: Client, organization: Organization):
+    make_custom_field(organization, "LEAD", "goals")
+    make_custom_field(organization, "LEAD", "tier")
+    api, text = make_api(organization), "1. more clients\n2. less work"
+    made = api.post("/api/external/leads", {"email": "ada@example.com", "custom_fields": {"goals": text, "tier": "1"}})
+    id = made.json()["data"]["id"]
+    url = admin_url(Lead, "change", id)
+    sent = form_data(owner, url)
+    [name] = [name for name, value in sent.items() if value == text]
+    [tier] = [name for name, value in sent.items() if value == "1" and name.startswith("custom_")]
+
+    owner.post(url, sent | {name: text.replace("\n", "\r\n"), tier: "2"})
+
+    values = {field["key"]: field["value"] for field in api.get_lead(id)["custom_fields"]}
+    assert values == {"goals": text, "tier": "2"}

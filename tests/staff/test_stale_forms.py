@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from appointments.models import Appointment, EventType
 from leads.models import CustomField, Lead
+from leads.privacy.models import LeadRetention
 from organizations import services
 from organizations.models import MemberRole, Membership, Organization, SecurityEvent
 from staff.toolkit.actions import ConfirmationForm
@@ -263,3 +264,24 @@ def test_a_refused_form_logs_no_path_because_some_have_secrets(caplog: pytest.Lo
     assert len(refused) > 20
     assert "the-secret" not in caplog.text
     assert any("admin/invitation/<token>/" in record.getMessage() for record in refused)
+
+
+def test_what_another_owner_has_decided_about_old_leads_or_slack_is_not_overwritten_by_a_page_from_before(
+    organization: Organization,
+):
+    first, second = (logged_in_client(make_member(organization, f"{i}@acme.example", role="OWNER")) for i in range(2))
+    retention, slack = (admin_url(Organization, name, organization.pk) for name in ("retention", "connect_slack"))
+    first.post(retention, form_data(first, retention, days="400", name=organization.name))
+    days = form_data(first, retention) | {"days": "400", "name": organization.name}
+    url = form_data(first, slack) | {"url": "https://hooks.slack.example/first"}
+    second.post(retention, form_data(second, retention, days=""))
+    second.post(slack, form_data(second, slack, url="https://hooks.slack.example/second"))
+
+    responses = [first.post(retention, days), first.post(slack, url)]
+
+    text = "Someone has changed this since you opened the page. Nothing was done: check it before you try again."
+    assert [form_errors(response)[0] for response in responses] == [text, text]
+    organization.refresh_from_db()
+    assert organization.slack_url == "https://hooks.slack.example/second"
+    assert LeadRetention.objects.of(organization).get().days is None
+    assert first.post(slack, form_data(first, slack, url="https://hooks.slack.example/first")).status_code == 302
