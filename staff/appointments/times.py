@@ -145,7 +145,7 @@ def read_draft(page: AnyPage, request: HttpRequest) -> Draft:
     minutes = values.get("minutes", "")
     if minutes.isdecimal() and len(minutes) <= len(str(MAX_MINUTES)) and 0 < int(minutes) <= MAX_MINUTES:
         appointment.own_duration_minutes = int(minutes)
-    texts = [values.get(f"{values.get('field')}_{number}", "")[:40] for number in (0, 1)]
+    texts = [values.get(f"{values.get('field')}_{part}", "")[:40] for part in ("0", "1", "zone")]
     appointment.schedule_time = at = cleaned(TimestampField(required=False), texts)
     day = timezone.localdate(at) if at else cleaned(DayField(required=False), texts[0])
     return Draft(appointment, day, is_booking=stored is None and "host" in values)

@@ -7,17 +7,20 @@ from pathlib import Path
 import pytest
 from django.contrib.admin import ModelAdmin
 from django.contrib.staticfiles import finders
+from django.core.exceptions import ValidationError
 from django.test import Client
 
 from accounts.time_zone import describe_zone
 from appointments.models import Appointment, CallAnalysis
 from foundation.db.timestamps import now, zone_names
-from leads.models import Lead, PossibleDuplicate
+from leads.models import Lead, NextStep, PossibleDuplicate
 from leads.services import add_lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization, User
+from staff.toolkit.times import TimestampField
 from tests.accounts import accept, invite_and_read_link
 from tests.factories import make_member, set_columns
+from tests.record.test_lead_page import action_url
 from tests.staff.forms import form_data
 from tests.staff.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client, shown_messages
 from tests.staff.sample_data import create_sample_data
@@ -207,3 +210,39 @@ def test_a_new_account_gets_the_time_zone_of_the_browser(
     accept(client, link, browser_zone=sent)
 
     assert User.objects.get(email="new@acme.example").time_zone == zone
+
+
+def test_a_form_that_was_opened_before_the_zone_was_changed_means_the_times_that_it_shows(
+    member: Client, appointment: Appointment
+):
+    url, step_url = admin_url(Appointment, "change", appointment.pk), action_url(appointment.lead, "set_next_step")
+    unchanged = form_data(member, url, meeting_url="https://meet.example.com/new")
+    step = form_data(member, step_url, at_0="2027-01-20", at_1="14:00")
+    before = appointment.schedule_time
+    member.post("/admin/account/time-zone/", {"time_zone": "UTC"})
+
+    responses = [member.post(url, unchanged), member.post(step_url, step)]
+
+    stored = Appointment.objects.of(appointment.organization).get(pk=appointment.pk)
+    assert [response.status_code for response in responses] == [302, 302]
+    assert (stored.schedule_time, stored.meeting_url) == (before, "https://meet.example.com/new")
+    assert NextStep.unscoped.latest("created_at").at == datetime(2027, 1, 20, 3, tzinfo=UTC)
+    refused = member.post(step_url, step | {"at_1": "tea time"}).content.decode()
+    assert (f"Time in {ZONE}" in refused, f'value="{ZONE}"' in refused) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("130", "01:30"), ("215", "02:15"), ("945", "09:45"), ("1730", "17:30"), ("17", "17:00"), ("9.05", "09:05")]
+    + [("5pm", "17:00"), ("12 am", "00:00"), ("12:15pm", "12:15")]
+    + [(text, None) for text in ("24", "5.5", "1", "13pm", "0am", "9:5", "25:00", "12345", "٩:٠٥")],
+)
+def test_a_time_is_read_as_a_person_means_it_or_refused(typed: str, expected: str | None):
+    if typed == "1":
+        expected = "01:00"
+    try:
+        at = TimestampField().clean(["2027-01-05", typed])
+    except ValidationError:
+        at = None
+
+    assert (at and at.strftime("%H:%M")) == expected
