@@ -22,14 +22,32 @@ document.addEventListener(
   true,
 );
 
-// An add form that the browser's Back shows again gets the id that its row had before, so that it adds the row once:
-// the server has sent another one. A page that is opened anew has no such state.
-document.addEventListener("DOMContentLoaded", () => {
-  const id = location.pathname.endsWith("/add/") && document.querySelector("input[name=new_id]");
-  if (!id) return;
-  id.value = history.state?.newId ?? id.value;
-  history.replaceState({ ...history.state, newId: id.value }, "");
+// The browser's Back shows a form with what was typed in it before. That belongs to the ids and versions that the form
+// had then, not to those that the server has sent now: with them, nothing is added twice, and what a colleague has changed
+// since isn't overwritten. A page that is opened anew has no such state.
+const HIDDEN = ["new_id", "version", "state", "lead_status_was"].map((name) => `input[type=hidden][name=${name}]`).join();
+
+window.addEventListener("pageshow", () => {
+  const isBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+  const before = (isBack && history.state?.hidden) || {};
+  const hidden = {};
+  [...document.querySelectorAll("form[method=post]")].forEach((form, index) => {
+    const isKept = location.pathname.endsWith("/add/") || [...form.elements].some(isEdited);
+    for (const field of form.querySelectorAll(HIDDEN)) {
+      const key = `${index} ${form.getAttribute("action")} ${field.name}`;
+      if (isKept && key in before) field.value = before[key];
+      hidden[key] = field.value;
+    }
+  });
+  if (Object.keys(hidden).length) history.replaceState({ ...history.state, hidden }, "");
 });
+
+function isEdited(field) {
+  if (field.type === "hidden") return false;
+  if (field.options) return [...field.options].some((option) => option.selected !== option.defaultSelected);
+  if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+  return "defaultValue" in field && field.value !== field.defaultValue;
+}
 
 async function sendIfSignedIn(form, submitter, url) {
   form.dataset.state = "asking";
