@@ -16,7 +16,7 @@ from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
 from foundation.api.emails import email_key, spellings
-from foundation.api.exceptions import Conflict, ValidationFailed
+from foundation.api.exceptions import BeingErased, Conflict, ValidationFailed
 from foundation.api.fields import MAX_NAME_LENGTH
 from foundation.api.sql_serializers import Tenant
 from foundation.db.compiled import CompiledQuery, Param
@@ -39,6 +39,7 @@ from leads.models import (
     TouchPointType,
 )
 from leads.phones import Phone, parse_phone
+from leads.privacy.models import Erasure
 from leads.serializers import CustomFieldDetailSerializer, LeadDetailSerializer
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
@@ -96,8 +97,8 @@ def upsert_lead(
     """Return the lead with this id or else e-mail, locked, and whether it is new: no lead has or had the e-mail.
 
     `create_defaults` are columns of a new lead, its status and sources among them. It is stored with its history and
-    event; call `save_lead` for an existing one. Raises ValidationFailed for an unknown `lead_id`. Runs in the caller's
-    transaction.
+    event; call `save_lead` for an existing one. Raises ValidationFailed for an unknown `lead_id`, BeingErased while a
+    worker erases the lead. Runs in the caller's transaction.
     """
     if lead_id:
         lead, is_new = get_lead_for_update(organization=organization, lead_id=lead_id), False
@@ -113,6 +114,7 @@ def upsert_lead(
     if is_new:
         record_event(topics.CREATED, lead, actor=actor)
     else:
+        check_not_being_erased(lead)
         fill_lead(lead, values)
     return lead, is_new
 
@@ -335,8 +337,15 @@ def add_leads(*, organization: Organization, actor: Actor, leads: list[Lead]) ->
 
 
 def check_not_erased(lead: Lead) -> None:
+    """Raise Conflict if the lead was erased, BeingErased if a worker is at it. The lead must be locked."""
     if lead.is_erased:
         raise Conflict("The lead was erased")
+    check_not_being_erased(lead)
+
+
+def check_not_being_erased(lead: Lead) -> None:
+    if Erasure.objects.of(lead.organization).filter(lead_id=lead.pk, finished_at=None).exists():
+        raise BeingErased
 
 
 @atomic_with_retry
@@ -361,7 +370,7 @@ def edit_lead(
         others = Lead.objects.of(organization).exclude(pk=lead.pk)
         if others.with_email(organization.pk, fields["email"]).exists():
             raise ValidationFailed({"email": ["belongs to another lead"]})
-    if hand_over_steps and "setter" in fields:
+    if hand_over_steps and fields.get("setter"):
         steps = NextStep.objects.of(organization).filter(Q(owner=stored.setter_id) | Q(owner=None), lead=stored)
         steps.filter(done_at=None).update(owner=fields["setter"])
     for step, owner in (step_owners or {}).items():

@@ -9,6 +9,7 @@ from foundation.db.retry import atomic_with_retry
 from leads import services
 from leads.custom_values import TOO_LONG, JsonValue, are_too_long, parse_custom_values
 from leads.models import CustomField, Lead
+from leads.patches import changed_members
 from leads.phones import Phone, parse_phone
 from organizations.actors import Actor
 from organizations.models import Organization
@@ -45,11 +46,15 @@ def upsert_by_email(
     `last_name`. Raises ValidationFailed for an unknown setter or custom field, Conflict if another lead has the
     reference. Locks the lead.
     """
+    # What the lead has is accepted again: an option that was removed since, a setter who has left.
+    services.lock_emails(organization, [email])
+    known = services.lock_lead_with_email(organization, email) if setter_email or custom_fields else None
+    row = known or Lead(organization=organization)
     fields: dict[str, Columns] = {name: {name: text} for name, text in names.items()}
     if phone:
         fields["phone_e164"] = {"phone_e164": phone.e164, "phone_country": phone.country}
     if setter_email:
-        fields["setter_email"] = services.find_members(organization, {"setter": setter_email})
+        fields["setter_email"] = changed_members(row, ["setter"], {"setter_email": setter_email})
     if external_reference:
         fields["external_reference"] = {"external_reference": external_reference}
     owner_id = services.find_reference_owner(organization, external_reference)
@@ -57,7 +62,7 @@ def upsert_by_email(
     lead_source = services.get_or_create_source(organization=organization, name=source_name)
     if source:
         fields["source"] = {"last_source": lead_source}
-    custom_values = read_custom_values(organization, email, custom_fields) if custom_fields else {}
+    custom_values = read_custom_values(row, custom_fields or {})
     lead, is_new = services.upsert_lead(
         organization=organization,
         actor=actor,
@@ -83,19 +88,11 @@ def upsert_by_email(
     return UpsertedLead(lead.pk, is_new, changed, kept)
 
 
-def read_custom_values(
-    organization: Organization, email: str, custom_fields: Mapping[str, object]
-) -> dict[str, JsonValue]:
-    """Return the values that aren't blank, by the fields' ids. Locks the lead if there is one. Raises ValidationFailed.
-
-    A value that the lead has is accepted, also if its option was removed since.
-    """
-    services.lock_emails(organization, [email])
-    known = services.lock_lead_with_email(organization, email)
-    lead = known or Lead(organization=organization)
-    given = parse_custom_values(organization, CustomField.Entity.LEAD, custom_fields, lead.custom_values)
+def read_custom_values(lead: Lead, custom_fields: Mapping[str, object]) -> dict[str, JsonValue]:
+    """Return the values that aren't blank, by the fields' ids. Raises ValidationFailed."""
+    given = parse_custom_values(lead.organization, CustomField.Entity.LEAD, custom_fields, lead.custom_values)
     values = {id: value for id, value in given.items() if value is not None}
-    if known is None and are_too_long(values, {}):
+    if lead._state.adding and are_too_long(values, {}):
         raise ValidationFailed({"custom_fields": [TOO_LONG]})
     return values
 

@@ -45,6 +45,13 @@ class Conflict(DomainError):
     """The request contradicts the current state of the data."""
 
 
+class BeingErased(DomainError):
+    """A worker is erasing the lead: what would be stored now would be erased, too."""
+
+    message = "The lead is being erased; send the request again"
+    wait = 60  # seconds: Retry-After
+
+
 class NotAllowed(DomainError):
     """Another actor may do what was requested."""
 
@@ -92,7 +99,7 @@ class KeyReused(exceptions.APIException):
     default_detail = "Idempotency-Key was sent with another request; use a new key for a new request"
 
 
-STATUS_CODES = {NotAllowed: 403, ResourceNotFound: 404, Conflict: 409}
+STATUS_CODES = {NotAllowed: 403, ResourceNotFound: 404, Conflict: 409, BeingErased: 503}
 
 
 def exception_handler(error: Exception, context: dict[str, object]) -> Response:
@@ -107,7 +114,11 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     if isinstance(error, DomainError):
         code = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 400)
         # Some are made for the admin, where messages end with a full stop.
-        return error_response(code, str(error).removesuffix("."))
+        answer = error_response(code, str(error).removesuffix("."))
+        if isinstance(error, BeingErased):
+            answer["Retry-After"] = str(error.wait)
+            answer._has_been_logged = True  # type: ignore[attr-defined]  # Django would log an error
+        return answer
     if isinstance(error, RequestDataTooBig):
         return error_response(413, BodyTooLarge.default_detail)
     if isinstance(error, SuspiciousOperation):

@@ -11,7 +11,7 @@ from organizations.models import Membership
 from tests.client import ApiClient
 from tests.contract.assertions import assert_error, assert_invalid_fields
 from tests.contract.concurrency import run_concurrently, status_codes
-from tests.factories import make_api, make_custom_field, make_member, snapshot_of
+from tests.factories import deactivate, make_api, make_custom_field, make_member, snapshot_of
 
 PATH = "/api/external/leads"
 PHONE = {"phone_e164": "+442079460000", "phone_country": "gb"}
@@ -212,3 +212,15 @@ def test_a_value_that_the_lead_has_is_accepted_after_its_option_was_removed(api,
 
     assert (first.status_code, again.status_code) == (201, 200)
     assert_invalid_fields(other, "custom_fields.tier")
+
+
+def test_a_setter_who_has_left_is_accepted_again_for_their_own_lead(api, organization, host: Membership):
+    """A34, L32"""
+    body = {"email": "ada@example.com", "setter_email": host.user.email}
+    first = api.post(PATH, body)
+    deactivate(host)
+
+    again, other = api.post(PATH, body), api.post(PATH, {**body, "email": "bob@example.com"})
+
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert_invalid_fields(other, "setter_email")

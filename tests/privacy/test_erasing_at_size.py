@@ -13,6 +13,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 
 from foundation.api.exceptions import Conflict
+from foundation.db.timestamps import now
 from leads.imports import turns
 from leads.imports.models import Import, ImportColumn, ImportRow
 from leads.imports.services import add_import
@@ -33,6 +34,7 @@ from pipeline_backend.celery import app
 from tests.client import ApiClient
 from tests.factories import events_of, make_api, owner_of, snapshot_of
 from tests.imports.files import expire_turns
+from tests.merging.leads import book, make_lead
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, logged_in_client
 
@@ -649,3 +651,25 @@ def test_columns_that_are_named_like_the_person_are_forgotten(organization: Orga
 
     kept = ImportColumn.objects.of(organization).order_by("name").values_list("name", flat=True)
     assert list(kept) == ["adams", "adams lovelace", "first name"]
+
+
+def test_nothing_is_accepted_for_a_lead_while_a_worker_erases_it(api: ApiClient, organization: Organization) -> None:
+    """L49: repeated later, it makes a new lead."""
+    lead_id = make_lead(api, "ada@example.com")
+    known = book(api, "ada@example.com", "known")
+    Erasure.objects.create(organization=organization, lead_id=lead_id, updated_at=now(), **actor_columns(SYSTEM))
+    before = snapshot_of(organization)
+
+    refused = [
+        api.book(lead_email="ADA@example.com", external_reference="new"),
+        api.submit(email="ada@example.com"),
+        api.post("/api/external/leads", {"email": "ada@example.com", "first_name": "Ada"}),
+        api.patch(f"/api/external/leads/{lead_id}", {"first_name": "Ada"}),
+        api.post(f"/api/external/leads/{lead_id}/notes", {"note": "Call her"}),
+        api.post(f"/api/external/appointments/{known}/notes", {"note": "Call her"}),
+    ]
+
+    text = "The lead is being erased; send the request again"
+    assert [(answer.status_code, answer.json()["message"]) for answer in refused] == [(503, text)] * 6
+    assert {answer.headers["Retry-After"] for answer in refused} == {"60"}
+    assert snapshot_of(organization) == before
