@@ -1,7 +1,7 @@
 """Search for leads by name, e-mail and phone, with the index `lead_search` (leads/migrations/0015_search.py).
 
-Upper case and accents don't matter. Every word must be the beginning of a word of the name or the e-mail; a number is
-compared with the beginning and the end of the phone number.
+Upper case and accents don't matter. Every word must be the beginning of a word of the name or the e-mail; a single
+letter beside longer words doesn't count. A number is compared with the beginning and the end of the phone number.
 """
 
 import re
@@ -27,7 +27,10 @@ def read_terms(text: str) -> tuple[list[str], bool]:
     for word in text.split():
         is_email = "@" in word.strip("@") or word.startswith("@")
         words += [word] if is_email else [part[:MAX_WORD] for part in split_words(word)]
-    return [word for word in words if word.strip("@")], False
+    words = [word for word in words if word.strip("@")]
+    # The index has no beginnings of one letter: it is the next word, of which only that is typed yet, or an initial.
+    longer = [word for word in words if len(word) > 1 or word.upper() == word.lower()]
+    return longer or words, False
 
 
 def split_words(text: str) -> list[str]:

@@ -17,6 +17,7 @@ from appointments.services import (
 from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now, truncate_to_ms
+from leads.models import TouchPointType
 from leads.services import get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor
@@ -49,7 +50,10 @@ def set_outcome(
     """Set the outcome, and after a follow-up the next step, if the user may change the lead."""
     step = None
     if next_step_at and outcome.role == StatusRole.FOLLOW_UP and may_change(request, appointment.lead):
-        step = call_by(request, appointment.lead, truncate_to_ms(next_step_at))
+        at = truncate_to_ms(next_step_at)
+        # Not again if the form is sent twice, or another of the lead's appointments is selected, too.
+        has_step = open_steps(appointment.lead).filter(at=at, type=TouchPointType.CALL).exists()
+        step = None if has_step else call_by(request, appointment.lead, at)
     return edit_appointment(
         organization=appointment.organization,
         actor=actor_of(request),

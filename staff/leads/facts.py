@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.db.models import Q
 from django.http import HttpRequest
 
 from leads.models import Lead
@@ -39,7 +40,8 @@ class SetterForm(ConfirmationForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        rows = Membership.objects.of(self.subject.organization).select_related("user").filter(CAN_BE_ASSIGNED)
+        rows = Membership.objects.of(self.subject.organization).select_related("user")
+        rows = rows.filter(CAN_BE_ASSIGNED | Q(pk=self.subject.setter_id))
         self.fields["setter"].queryset = rows
         self.initial["setter"] = self.subject.setter_id
         if self.subject.next_step_at is None:

@@ -87,8 +87,20 @@ class LeadForm(CustomValuesForm):
             status.required = not self.instance._state.adding
             status.help_text = "" if status.required else "If empty, the default status for new leads is used."
 
+        if "next_touch_point_type" in self.fields:
+            # "Appointment" is that of the lead's next call, which is set by itself (L13).
+            chosen, types = self.instance.next_touch_point_type, self.fields["next_touch_point_type"]
+            types.choices = [row for row in types.choices if row[0] in ("", chosen, *record.SET_BY_STAFF)]
+
         if self.instance.next_step_at is None:
             del self.fields["hand_over_steps"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        at, type = "next_touch_point_at", "next_touch_point_type"
+        if cleaned.get(type) and not cleaned.get(at) and {at, type} & set(self.changed_data):
+            self.add_error(at, "Enter a date, or choose no kind.")
+        return cleaned
 
     def clean_email(self) -> str:
         email = accepted_email(self, "email")

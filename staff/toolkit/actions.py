@@ -36,7 +36,6 @@ Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], object]
 DONE_BEFORE = "this was done already. Nothing was done again."
 CHANGED_SINCE = "someone has changed this since you opened the page. Nothing was done: check it before you try again."
 TYPED_FIELDS = (forms.CharField, forms.IntegerField, forms.SplitDateTimeField)
-NOTHING_TYPED = (None, "", [None, None], ["", ""], [None, ""])  # of a text, and of a day and a time
 
 
 class ConfirmationForm(forms.Form):
@@ -52,9 +51,7 @@ class ConfirmationForm(forms.Form):
     def has_typed(self) -> bool:
         """Return whether a text or a time was typed, which a person would have to enter again."""
         typed = (field for field in self.visible_fields() if field.name in self.changed_data)
-        return self.is_bound and any(
-            isinstance(field.field, TYPED_FIELDS) and field.data not in NOTHING_TYPED for field in typed
-        )
+        return self.is_bound and any(isinstance(field.field, TYPED_FIELDS) for field in typed)
 
 
 class NotDone(Exception):

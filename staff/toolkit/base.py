@@ -13,7 +13,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.core.exceptions import BadRequest, ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import Field, Model, QuerySet
+from django.db.models import EmailField, Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.html import format_html
@@ -29,6 +29,7 @@ from foundation.api.exceptions import Conflict, DomainError
 from foundation.db.timestamps import MillisecondDateTimeField
 from foundation.outbox import Job, State
 from staff.toolkit.actions import AnyPage, AnyRow, actor_of, row_url
+from staff.toolkit.fields import EmailInput
 from staff.toolkit.forms import ServiceForm
 from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator
 from staff.toolkit.times import TimestampField, TimestampWidget
@@ -270,6 +271,8 @@ class ServiceAdmin(ModelAdmin):
         """Return the form field, without links to other forms; a timestamp has a year of the API's."""
         if isinstance(db_field, MillisecondDateTimeField):
             kwargs = {"form_class": TimestampField, "widget": TimestampWidget, **kwargs}
+        if isinstance(db_field, EmailField):
+            kwargs = {"widget": EmailInput, **kwargs}
         field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is None:
             return None

@@ -73,12 +73,15 @@ def selected_action(
             form, rows_to_choose = forms.Form(data), choices(organizations[0])
             form.fields["value"] = RowField(rows_to_choose, label=label)
             form.fields |= also()
+        if (selected := rows.count()) > MAX_SELECTED:
+            messages.error(request, f"{selected:,} rows are selected. Select at most {MAX_SELECTED} at a time.")
+            return None
         if data is None or (form and not form.is_valid()):
             text = question
             if not isinstance(text, str):
-                text = text(list(page.writable_rows(request, rows)[:MAX_SELECTED]))
+                text = text(list(page.writable_rows(request, rows)))
             context = {"title": title, "opts": page.opts, "question": text, "action": name, "form": form}
-            context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
+            context |= {**page.admin_site.each_context(request), "rows": rows}
             return TemplateResponse(request, "admin/confirm_selected.html", context)
         values = dict(form.cleaned_data) if form else {}
         choice = values.pop("value", None)

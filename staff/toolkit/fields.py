@@ -26,8 +26,17 @@ class LongTextField(forms.CharField):
         return bool(super().has_changed(normalize_newlines(initial or ""), normalize_newlines(data or "")))
 
 
+class EmailInput(widgets.UnfoldAdminEmailInputWidget):
+    """A text for browsers: from a field of the type email, some send another form of an international domain."""
+
+    input_type = "text"
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__({"inputmode": "email", "autocapitalize": "none", "spellcheck": "false", **(attrs or {})})
+
+
 class EmailField(forms.EmailField):
-    widget = widgets.UnfoldAdminEmailInputWidget
+    widget = EmailInput
 
 
 class SelectField(forms.ChoiceField):

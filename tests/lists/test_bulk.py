@@ -17,7 +17,9 @@ from leads.services import change_status, edit_lead
 from organizations.models import MemberRole, Membership, Organization
 from staff.toolkit import bulk
 from statuses.models import Status
+from tests.client import ApiClient
 from tests.factories import make_api, make_member, owner_actor, owner_of
+from tests.merging.leads import book, make_lead
 from tests.staff.pages import list_url, logged_in_client, shown_messages
 from webhooks.models import Event
 
@@ -258,3 +260,30 @@ def test_a_value_of_another_organization_is_refused(
     assert response.status_code == 200
     assert response.context["form"].errors
     assert not Appointment.objects.of(organization).filter(host=stranger).exists()
+
+
+def test_a_follow_up_of_several_rows_that_is_sent_twice_adds_one_next_step_for_each_lead(
+    organization: Organization, api: ApiClient
+):
+    owner = logged_in_client(owner_of(organization))
+    ids = [book(api, "ada@example.com", reference) for reference in ("a", "b")]
+    follow_up = Status.objects.of(organization).get(role="FOLLOW_UP")
+    form = {"action": "set_outcome_selected", "_selected_action": ids, "confirmed": "yes", "value": follow_up.pk}
+    form |= {"next_step_at_0": "2027-12-21", "next_step_at_1": "10:00"}
+
+    for _ in range(2):
+        owner.post(list_url(Appointment), form)
+
+    assert NextStep.objects.of(organization).count() == 1
+
+
+def test_more_rows_than_can_be_changed_at_once_are_refused_before_the_question(
+    organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+):
+    owner = logged_in_client(owner_of(organization))
+    monkeypatch.setattr("staff.toolkit.bulk.MAX_SELECTED", 2)
+    ids = [make_lead(api, f"{number}@example.com") for number in range(3)]
+
+    response = owner.post(list_url(Lead), {"action": "set_status_selected", "_selected_action": ids}, follow=True)
+
+    assert shown_messages(response)[-1] == "3 rows are selected. Select at most 2 at a time."

@@ -100,6 +100,8 @@ def found(client: Client, model: type, text: str) -> list[UUID]:
         ("ольг", "olga.p"),
         ("JOSE@mail-jose.example", "jose"),
         ("jose@mail", "jose"),
+        ("jose m", "jose"),
+        ("j mar", "jose"),
         ("@mail-olga", "olga.p"),
         ("olga", "olga.p"),
     ],

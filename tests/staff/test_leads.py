@@ -1,5 +1,6 @@
 """Leads in the admin, and the configuration of an organization: statuses, event types and custom fields."""
 
+import re
 from urllib.parse import urlencode
 
 import pytest
@@ -9,9 +10,10 @@ from django.test import Client
 from appointments.models import Appointment, AppointmentSource, EventType
 from leads.models import SOURCE_LABELS, CustomField, Lead, Source
 from optins.models import OptInSource
-from organizations.models import Organization
+from organizations.models import Membership, Organization
 from statuses.models import Status
 from tests.factories import (
+    deactivate,
     events_of,
     make_api,
     make_custom_field,
@@ -330,3 +332,36 @@ def test_line_breaks_of_a_custom_text_survive_the_form(owner: Client, organizati
 
     values = {field["key"]: field["value"] for field in api.get_lead(id)["custom_fields"]}
     assert values == {"goals": text, "tier": "2"}
+
+
+def test_a_next_step_of_the_form_has_a_date_and_is_no_appointment(owner: Client, organization: Organization):
+    id = make_api(organization).submit(email="ada@example.com").json()["data"]["lead_id"]
+    url = admin_url(Lead, "change", id)
+
+    types = ("CALL", "APPOINTMENT")
+    texts = [form_errors(owner.post(url, form_data(owner, url, next_touch_point_type=type))) for type in types]
+
+    assert "Enter a date, or choose no kind." in texts[0]
+    assert any("Select a valid choice" in text for text in texts[1])
+
+
+def test_a_browser_does_not_change_an_international_address(owner: Client, organization: Organization):
+    id = make_api(organization).submit(email="ada@münchen.example").json()["data"]["lead_id"]
+
+    page = owner.get(admin_url(Lead, "change", id)).content.decode()
+
+    [field] = re.findall(r'<input[^>]*name="email"[^>]*>', page)
+    assert ('type="text"' in field, 'inputmode="email"' in field) == (True, True)
+
+
+def test_the_setter_who_has_left_stays_unless_another_one_is_chosen(
+    owner: Client, organization: Organization, host: Membership
+):
+    id = make_api(organization).submit(email="ada@example.com").json()["data"]["lead_id"]
+    Lead.objects.of(organization).update(setter=host)
+    deactivate(host)
+    url = admin_url(Lead, "set_setter", id)
+
+    form = form_data(owner, url)
+
+    assert form["setter"] == str(host.pk)
