@@ -50,8 +50,10 @@ class ConfirmationForm(forms.Form):
 
     def has_typed(self) -> bool:
         """Return whether a text or a time was typed, which a person would have to enter again."""
-        typed = (field for field in self.visible_fields() if field.name in self.changed_data)
-        return self.is_bound and any(isinstance(field.field, TYPED_FIELDS) for field in typed)
+        typed = [field for field in self.visible_fields() if field.name in self.changed_data]
+        texts = [field.data for field in typed if isinstance(field.field, TYPED_FIELDS)]
+        # Of a time, the first of them is the day.
+        return any(text[0] if isinstance(text, list) else text for text in texts)
 
 
 class NotDone(Exception):

@@ -117,7 +117,7 @@ def test_a_booking_with_a_new_lead_and_a_new_event_type_takes_nine_statements(ap
     assert count_statements(lambda: api.book(**booking)) == 9
 
 
-def test_a_booking_for_an_existing_lead_takes_nine_statements(api: ApiClient, host: Membership) -> None:
+def test_a_booking_for_an_existing_lead_takes_ten_statements(api: ApiClient, host: Membership) -> None:
     booking = {
         "external_reference": "new",
         "lead_email": "lead0@example.com",
@@ -125,7 +125,7 @@ def test_a_booking_for_an_existing_lead_takes_nine_statements(api: ApiClient, ho
         "notes": "Note",
     }
 
-    assert count_statements(lambda: api.book(**booking)) == 9
+    assert count_statements(lambda: api.book(**booking)) == 10
 
 
 def test_a_booking_that_takes_the_leads_setter_takes_one_statement_more(api: ApiClient, host: Membership) -> None:
@@ -137,10 +137,10 @@ def test_a_booking_that_takes_the_leads_setter_takes_one_statement_more(api: Api
         "notes": "Note",
     }
 
-    assert count_statements(lambda: api.book(**booking)) == 10
+    assert count_statements(lambda: api.book(**booking)) == 11
 
 
-def test_a_booking_that_changes_the_lead_takes_thirteen_statements(api: ApiClient, host: Membership) -> None:
+def test_a_booking_that_changes_the_lead_takes_fourteen_statements(api: ApiClient, host: Membership) -> None:
     """It reads the lead as it was shown, stores it with its history, and records `lead.status_changed`."""
     api.submit(email="new@example.com")
     booking = {
@@ -150,19 +150,19 @@ def test_a_booking_that_changes_the_lead_takes_thirteen_statements(api: ApiClien
         "notes": "Note",
     }
 
-    assert count_statements(lambda: api.book(**booking)) == 13
+    assert count_statements(lambda: api.book(**booking)) == 14
 
 
 def test_a_repeated_booking_takes_two_statements(api: ApiClient) -> None:
     assert count_statements(lambda: api.book(external_reference="ref-0")) == 2
 
 
-def test_an_update_of_an_appointment_takes_eighteen_statements(api: ApiClient, host: Membership) -> None:
+def test_an_update_of_an_appointment_takes_twenty_statements(api: ApiClient, host: Membership) -> None:
     """It locks the row, edits it with its event and the notification of the host, and reads it again."""
     (item,) = api.get_data(APPOINTMENTS)
     changes = {"recording_url": "https://record.example/1", "setter_email": host.user.email, "custom_fields": {}}
 
-    assert count_statements(lambda: api.patch(f"{APPOINTMENTS}/{item['id']}", changes)) == 18
+    assert count_statements(lambda: api.patch(f"{APPOINTMENTS}/{item['id']}", changes)) == 20
 
 
 def test_an_opt_in_with_a_new_lead_and_ten_answers_takes_five_statements(api: ApiClient) -> None:
@@ -171,14 +171,14 @@ def test_an_opt_in_with_a_new_lead_and_ten_answers_takes_five_statements(api: Ap
     assert count_statements(lambda: api.submit(**opt_in)) == 5
 
 
-def test_an_opt_in_that_changes_nothing_of_the_lead_takes_six_statements(api: ApiClient) -> None:
+def test_an_opt_in_that_changes_nothing_of_the_lead_takes_seven_statements(api: ApiClient) -> None:
     opt_in = {"email": "lead0@example.com", "external_reference": "new", "questions_answers": ANSWERS}
 
-    assert count_statements(lambda: api.submit(**opt_in)) == 6
+    assert count_statements(lambda: api.submit(**opt_in)) == 7
 
 
-def test_an_opt_in_that_changes_the_lead_takes_eight_statements(api: ApiClient) -> None:
+def test_an_opt_in_that_changes_the_lead_takes_nine_statements(api: ApiClient) -> None:
     """It reads the lead as it was shown, stores it, and records `lead.updated`."""
     opt_in = {"email": "lead0@example.com", "last_name": "King", "questions_answers": ANSWERS}
 
-    assert count_statements(lambda: api.submit(**opt_in)) == 8
+    assert count_statements(lambda: api.submit(**opt_in)) == 9
