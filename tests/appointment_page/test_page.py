@@ -207,3 +207,20 @@ def test_an_analysis_that_has_changed_meanwhile_is_not_overwritten(
 
     assert "Someone else has changed this record" in form_errors(response)[0]
     assert CallAnalysis.objects.of(organization).get().ai_generated_title == "Theirs"
+
+
+def test_the_entry_of_the_booking_keeps_its_time_after_moves_under_new_references(
+    mia: Client, api: ApiClient, appointment: Appointment
+):
+    reference = appointment.external_reference
+    for day, new in (("2027-01-12", "second"), ("2027-01-19", "third")):
+        moved = api.reschedule(
+            external_reference=reference, schedule_time=f"{day}T10:00:00Z", new_external_reference=new
+        )
+        assert moved.status_code == 200, moved.json()
+        reference = new
+
+    entries = page(mia, appointment).context["record"]["timeline"].entries
+
+    [booked] = [str(entry.text) for entry in entries if str(entry.text).startswith("Booked: ")]
+    assert booked.endswith("Tue 5 Jan 2027, 10:00")
