@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Model, QuerySet
+from django.db.models import Case, F, Model, QuerySet, When
 from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -18,7 +18,7 @@ from accounts.pages import secret_page
 from accounts.time_zone import describe_zone
 from appointments.calendar_feed import calendar_address
 from organizations import services
-from organizations.models import Membership, User
+from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.working_hours import format_week
 from staff.accounts.handing_over import hand_over_link, hand_over_work, work_links
@@ -28,6 +28,9 @@ from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.lists import column, day_and_time
 from staff.toolkit.tenant import TenantAdmin, TenantForm
+
+# The order of `last_time`.
+LAST_SEEN_AT = Case(When(is_active=True, user__last_seen_at__gte=F("created_at"), then="user__last_seen_at"))
 
 
 def leave_question(member: Membership) -> SafeString:
@@ -46,8 +49,14 @@ def other_zone(member: Membership) -> str:
     return "" if zone == timezone.get_current_timezone_name() else f" Times are in {describe_zone(zone)}."
 
 
-def last_time(user: User) -> datetime | None:
-    return max(filter(None, (user.last_seen_at, user.last_login)), default=None)
+def last_time(member: Membership) -> datetime | None:
+    """Return when the member was last here. What the person did before they joined, or after they left, is theirs."""
+    times = (member.user.last_seen_at, member.user.last_login)
+    return max((at for at in times if at and at >= member.created_at and member.is_active), default=None)
+
+
+def has_two_factor(member: Membership) -> bool | None:
+    return member.user.two_factor_enabled_at is not None if member.is_active else None
 
 
 class RoleForm(TenantForm):
@@ -99,8 +108,8 @@ class MembershipAdmin(TenantAdmin):
     list_display = ("name", "email", "role", "is_active", "two_factor", "last_seen", "created_at")
     name = column("Name", str, ordering="user__first_name")
     email = column("E-mail", lambda member: member.user.email, ordering="user__email")
-    two_factor = column("Two-factor", lambda member: member.user.two_factor_enabled_at is not None, boolean=True)
-    last_seen = column("Last here", lambda member: day_and_time(last_time(member.user)), ordering="user__last_seen_at")
+    two_factor = column("Two-factor", has_two_factor, boolean=True)
+    last_seen = column("Last here", lambda member: day_and_time(last_time(member)), ordering=LAST_SEEN_AT)
     open_work = column("Open work", lambda member: hand_over_link(member) or "Nothing")
     working_week = column(
         "Working hours", lambda member: f"{format_week(member.working_week.hours) or 'None'}.{other_zone(member)}"

@@ -424,6 +424,27 @@ def test_owners_see_who_has_two_factor_and_who_was_last_here_when(
     assert columns.last_seen(rows[host.pk]) == day_and_time(host.user.last_seen_at)
 
 
+def test_owners_see_nothing_of_what_a_former_member_does_elsewhere(
+    owner: Client, host: Membership, other_organization: Organization
+):
+    """Nor of the time before a member joined, as in the security log."""
+    new = make_member(organization=host.organization, email="new@acme.example")
+    accounts = User.objects.filter(pk__in=[host.user_id, new.user_id])
+    accounts.update(two_factor_enabled_at=now(), last_login=None, last_seen_at=now() - timedelta(hours=1))
+    save_member(owner, host, is_active="")
+    add_member(organization=other_organization, user=host.user)
+    logged_in_client(host).get("/admin/")
+
+    pages = [owner.get(admin_url(Membership, "changelist"), {"o": order}).context["cl"] for order in ("6", "-6")]
+
+    columns, orders = pages[0].model_admin, [list(page.result_list) for page in pages]
+    shown = {row.pk: (columns.two_factor(row), columns.last_seen(row)) for row in orders[0]}
+    assert (shown[host.pk], shown[new.pk]) == ((None, "–"), (True, "–"))
+    own = owner_of(host.organization)
+    assert [[row for row in rows if row not in (host, new)] for rows in orders] == [[own], [own]]
+    assert [rows.index(own) for rows in orders] == [0, 2]
+
+
 def test_nobody_else_sends_emails_again_to_a_member_who_has_stopped_them(
     owner: Client, closer: Client, host: Membership
 ):
