@@ -20,6 +20,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from accounts.pages import account_page
+from accounts.two_factor_views import needs_two_factor
 from foundation.api.client_address import client_address
 from foundation.api.exceptions import is_unavailable
 from foundation.db.deletes import delete_in_batches
@@ -177,5 +178,6 @@ def sessions_page(request: HttpRequest) -> HttpResponse:
 
 
 def token_view(request: HttpRequest) -> HttpResponse:
-    """Return the session's current token as JSON. `admin.js` asks for it before it sends a form."""
-    return JsonResponse({"token": get_token(request)})
+    """Return the session's current token as JSON. `admin.js` asks for it before it sends a form of `page`."""
+    is_closed = needs_two_factor(current_user(request), request.GET.get("page"))
+    return JsonResponse({"token": get_token(request), "needs_two_factor": is_closed})

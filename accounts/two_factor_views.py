@@ -106,12 +106,16 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
     return account_page(request, "page", "Second factor", form=form, text=text, button="Sign in")
 
 
+def needs_two_factor(user: User, page: str | None) -> bool:
+    """Return whether the user must set up two-factor sign-in before they use the page with this name."""
+    return page not in OPEN_PAGES and user.two_factor_enabled_at is None and two_factor.is_required(user)
+
+
 def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     @wraps(view)
     def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         name = request.resolver_match.url_name if request.resolver_match else None
-        user = current_user(request)
-        if name not in OPEN_PAGES and user.two_factor_enabled_at is None and two_factor.is_required(user):
+        if needs_two_factor(current_user(request), name):
             messages.warning(request, "Your organization requires two-factor sign-in. Set it up to continue.")
             return HttpResponseRedirect(reverse("admin:two_factor"))
         return view(request, *args, **kwargs)

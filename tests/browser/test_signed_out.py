@@ -1,4 +1,7 @@
-"""A form that is sent after the session has ended keeps what has been entered, from the first second on."""
+"""A form that is sent after the session has ended keeps what has been entered, from the first second on.
+
+So does one that is sent after the organization has begun to require two-factor sign-in.
+"""
 
 from collections.abc import Callable
 
@@ -31,6 +34,12 @@ def lose_session(context: BrowserContext) -> None:
     context.clear_cookies(name="sessionid")
 
 
+def require_two_factor(members: Members, *, is_required: bool) -> None:
+    query = "UPDATE organizations_organization SET requires_two_factor = %s WHERE id = %s RETURNING name"
+    id = members.site.rows["organizations.organization"]
+    assert members.site.select(query, is_required, id) == [("Northwind Coaching",)]
+
+
 @pytest.mark.parametrize("end_session", [sign_out, lose_session])
 def test_a_note_is_kept_until_the_person_signs_in_again(
     members: Members, end_session: Callable[[BrowserContext], None]
@@ -51,6 +60,34 @@ def test_a_note_is_kept_until_the_person_signs_in_again(
     with context.expect_page() as other:
         page.get_by_role("link", name="sign in in another tab").click()
     sign_in(other.value, members.site.members["MANAGER"])
+    send.click()
+
+    expect(page.get_by_role("main").get_by_text(text)).to_be_visible()
+    context.close()
+    assert members.take_problems() == []
+
+
+def test_a_note_is_kept_until_the_person_has_set_up_two_factor_sign_in(members: Members):
+    text = "Kept by the page until two factors are set up"
+    context = members.sign_in("SETTER")
+    page = context.new_page()
+    page.goto(f"/admin/leads/lead/{members.site.rows['leads.lead']}/change/")
+    page.keyboard.press("n")
+    note, send = page.locator("#add_note_note"), page.locator("form:has(#add_note_note) button")
+    note.fill(text)
+    try:
+        require_two_factor(members, is_required=True)
+        send.click()
+
+        expect(page.get_by_role("alert")).to_contain_text("requires two-factor sign-in. Nothing is lost")
+        expect(note).to_have_value(text)
+
+        with context.expect_page() as other:
+            page.get_by_role("link", name="set it up in another tab").click()
+        other.value.get_by_role("button", name="Set up").click()
+        expect(other.value.get_by_label("Password")).to_be_visible()
+    finally:
+        require_two_factor(members, is_required=False)
     send.click()
 
     expect(page.get_by_role("main").get_by_text(text)).to_be_visible()

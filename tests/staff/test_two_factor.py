@@ -61,6 +61,12 @@ def enrol(client: Client) -> tuple[str, list[str]]:
     return key, response.context["secret"].split()
 
 
+def token_url(client: Client, page: str) -> str:
+    """Return the address that the page's script asks before it sends a form."""
+    [url] = re.findall('data-token-url="([^"]+)"', client.get(page).content.decode())
+    return str(url)
+
+
 def enter_password(email: str = "hana@acme.example", *, address: str = "192.0.2.1") -> tuple[Client, Any]:
     """Send the sign-in form; return the client and the response."""
     client = Client(REMOTE_ADDR=address)
@@ -337,6 +343,19 @@ def test_an_organization_that_requires_it_leads_its_members_to_set_it_up_first(
     assert is_signed_in(zoe)
     enrol(closer)
     assert is_signed_in(closer)
+
+
+def test_a_form_that_was_open_when_it_was_required_asks_before_it_is_sent(closer: Client, host: Membership):
+    """As its script does: the page for setting it up would lose what has been typed."""
+    urls = [token_url(closer, page) for page in ("/admin/leads/lead/", PAGE)]
+    before = [closer.get(url).json()["needs_two_factor"] for url in urls]
+    Organization.objects.filter(pk=host.organization_id).update(requires_two_factor=True)
+
+    required = [closer.get(url).json()["needs_two_factor"] for url in urls]
+    enrol(closer)
+
+    assert (before, required) == ([False, False], [True, False])
+    assert closer.get(urls[0]).json()["needs_two_factor"] is False
 
 
 def test_it_can_not_be_switched_off_where_it_is_required(closer: Client, host: Membership):

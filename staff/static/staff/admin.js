@@ -1,7 +1,7 @@
 "use strict";
 
-// Before a form is sent, the page asks whether its session still exists: the sign-in page would lose what has been
-// entered. The second click of a double click sends nothing. The server adds a row once anyway; this keeps its first
+// Before a form is sent, the page asks whether its session still exists, and whether the person must set up two-factor
+// sign-in first: the page for that would lose what has been entered. The second click of a double click sends nothing. The server adds a row once anyway; this keeps its first
 // response, which may show a secret.
 document.addEventListener(
   "submit",
@@ -52,23 +52,31 @@ function isEdited(field) {
 async function sendIfSignedIn(form, submitter, url) {
   form.dataset.state = "asking";
   const response = await fetch(url, { redirect: "manual", cache: "no-store" }).catch(() => null);
-  document.getElementById("signed-out")?.remove();
+  document.getElementById("not-sent")?.remove();
   if (response?.type === "opaqueredirect") {
-    delete form.dataset.state;
-    const text =
-      '<p id="signed-out" role="alert" class="bg-orange-100 text-orange-700 mb-3 px-3 py-3 rounded-default">You were ' +
-      'signed out. Nothing is lost: <a class="underline" href="/admin/" target="_blank">sign in in another tab</a>, ' +
-      "then press the button here again.</p>";
-    form.insertAdjacentHTML("beforebegin", text);
-    document.getElementById("signed-out").scrollIntoView({ block: "center" });
-    return;
+    return keepForm(form, "You were signed out.", "/admin/", "sign in");
   }
   // Signing in has changed the token. Whatever else went wrong, the form's own response says it.
   const answer = response?.ok ? await response.json().catch(() => null) : null;
+  if (answer?.needs_two_factor && form.id !== "logout-form") {
+    const reason = "Your organization requires two-factor sign-in.";
+    return keepForm(form, reason, "/admin/account/two-factor/", "set it up");
+  }
   const field = form.querySelector("[name=csrfmiddlewaretoken]");
   if (answer && field) field.value = answer.token;
   form.dataset.state = "ready";
   form.requestSubmit(submitter);
+}
+
+// Shows why the form is not sent, and where the person can change that.
+function keepForm(form, reason, url, act) {
+  delete form.dataset.state;
+  const text =
+    '<p id="not-sent" role="alert" class="bg-orange-100 text-orange-700 mb-3 px-3 py-3 rounded-default">' +
+    `${reason} Nothing is lost: <a class="underline" href="${url}" target="_blank">${act} in another tab</a>, ` +
+    "then press the button here again.</p>";
+  form.insertAdjacentHTML("beforebegin", text);
+  document.getElementById("not-sent").scrollIntoView({ block: "center" });
 }
 
 // Asks once in this browser whether to show times in its time zone, if its clock differs from the page's.
