@@ -19,7 +19,7 @@ from appointments.services.changes import edit_appointment
 from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
-from leads.models import Lead, NextStep
+from leads.models import ERASED_EMAIL, Lead, NextStep
 from leads.serializers import LeadDetailSerializer
 from leads.topics import UPDATED
 from notifications.models import Kind
@@ -35,10 +35,14 @@ NAMES = {"leads": ("lead", "leads"), "next_steps": ("next step", "next steps"), 
 
 
 def open_work(member: Membership) -> dict[str, QuerySet[Any]]:
-    """Return the leads of which the member is the setter, the member's next steps, and upcoming calls to host."""
+    """Return the member's leads as a setter that aren't erased, their next steps, and their upcoming calls as a host.
+
+    An erased lead's upcoming calls are among them: erasing cancels none.
+    """
     organization = member.organization
+    leads = Lead.objects.of(organization).filter(setter=member).exclude(email__endswith=ERASED_EMAIL)
     return {
-        "leads": Lead.objects.of(organization).filter(setter=member).order_by("pk"),
+        "leads": leads.order_by("pk"),
         "next_steps": NextStep.objects.of(organization).filter(owner=member, done_at=None).order_by("pk"),
         "calls": conditions.still_to_come(Appointment.objects.of(organization).filter(host=member), now()).order_by(
             "pk"

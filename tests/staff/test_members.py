@@ -18,6 +18,7 @@ from appointments.services import edit_appointment, hand_over, handing_over, set
 from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead
+from leads.privacy.erasing import request_erasure
 from notifications.mail import render
 from notifications.models import Kind, Notification
 from organizations.actors import staff_actor
@@ -180,6 +181,21 @@ def test_all_work_is_handed_over_in_one_act_and_the_new_owners_are_notified(
     message = render(told.get(recipient=tom), tom.user)
     assert message.subject == "3 leads and 1 next step of Hana Host for you"
     assert f"{owner_actor(organization).name} has handed over to you" in message.body
+
+
+def test_an_erased_lead_is_no_open_work_and_is_not_handed_over(
+    owner: Client, organization: Organization, host: Membership, work_of_host: list[Lead]
+):
+    tom, erased = make_member(organization, "tom@acme.example", first_name="Tom"), work_of_host[0]
+    request_erasure(organization=organization, actor=owner_actor(organization), lead_id=erased.pk)
+    url = admin_url(Membership, "hand_over", host.pk)
+    page = owner.get(admin_url(Membership, "change", host.pk)).content.decode()
+
+    response = owner.post(url, form_data(owner, url) | {"leads": tom.pk})
+
+    assert (">2 leads</a>" in page, "next step" in page) == (True, False)
+    assert shown_messages(response)[-1].endswith("Handed over: 2 leads. Left: 2 calls.")
+    assert list(Lead.objects.of(organization).filter(setter=host)) == [erased]
 
 
 @pytest.mark.django_db(transaction=True)
