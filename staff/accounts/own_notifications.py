@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from unfold.widgets import UnfoldBooleanSwitchWidget
 
 from accounts.pages import account_page
-from notifications.models import Kind
+from notifications.models import MEMBER_CHOICES
 from notifications.services import set_muted_kinds
 from organizations.models import Membership
 from organizations.permissions import current_user
@@ -26,11 +26,11 @@ class OwnNotificationsForm(forms.Form):
         help_text="About my calls, and notes that mention me.",
         widget=UnfoldBooleanSwitchWidget,
     )
-    kinds = CheckboxesField(choices=Kind.choices, required=False, label="About")
+    kinds = CheckboxesField(choices=MEMBER_CHOICES, required=False, label="About")
 
     def __init__(self, data: Any, *, member: Membership) -> None:
         preference = getattr(member, "mail_preference", None)
-        kinds = [kind for kind in Kind.values if preference is None or kind not in preference.muted]
+        kinds = [kind for kind, _ in MEMBER_CHOICES if preference is None or kind not in preference.muted]
         initial = {"wants_mail": member.wants_mail, "kinds": kinds}
         super().__init__(data, prefix=str(member.pk), initial=initial)
         self.member, self.hours_url = member, row_url(member)
@@ -40,7 +40,7 @@ class OwnNotificationsForm(forms.Form):
         if "wants_mail" in self.changed_data:
             change_member(actor=actor_of(request), member=member, wants_mail=self.cleaned_data["wants_mail"])
         if "kinds" in self.changed_data:
-            set_muted_kinds(member=member, kinds=[kind for kind in Kind.values if kind not in kinds])
+            set_muted_kinds(member=member, kinds=[kind for kind, _ in MEMBER_CHOICES if kind not in kinds])
 
 
 def own_notifications_page(request: HttpRequest) -> HttpResponse:
