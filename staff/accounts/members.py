@@ -111,6 +111,7 @@ class MembershipAdmin(TenantAdmin):
     two_factor = column("Two-factor", has_two_factor, boolean=True)
     last_seen = column("Last here", lambda member: day_and_time(last_time(member)), ordering=LAST_SEEN_AT)
     open_work = column("Open work", lambda member: hand_over_link(member) or "Nothing")
+    own_work = column("Open work", lambda member: work_links(member) or "Nothing")
     working_week = column(
         "Working hours", lambda member: f"{format_week(member.working_week.hours) or 'None'}.{other_zone(member)}"
     )
@@ -130,7 +131,7 @@ class MembershipAdmin(TenantAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
         if obj is None:
             return ()
-        fixed = [*self.readonly_fields, "working_week"]
+        fixed = [*self.readonly_fields, "own_work", "working_week"]
         if not self.has_manage_permission(request, obj):
             return (*fixed, "role", "is_active")
         if not obj.is_active:
@@ -140,10 +141,15 @@ class MembershipAdmin(TenantAdmin):
         return tuple(fixed)
 
     def get_fieldsets(self, request: HttpRequest, obj: Membership | None = None) -> Fieldsets:
-        """Return the fieldsets; to users who may only view the page, the working hours in words."""
+        """Return the fieldsets; to users who may only view the page, the working hours in words.
+
+        Only those who may hand over the open work get the link to do it.
+        """
         may_change = self.has_change_permission(request, obj)
         hours = ["working_hours", "days_off", "buffer_minutes"] if may_change else ["working_week"]
-        return [(None, {"fields": self.fields}), ("Working hours", {"fields": hours})]
+        work = "open_work" if self.has_manage_permission(request, obj) else "own_work"
+        fields = [work if name == "open_work" else name for name in self.fields]
+        return [(None, {"fields": fields}), ("Working hours", {"fields": hours})]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         """Return the members of organizations that the user owns or manages, and the user's own memberships."""

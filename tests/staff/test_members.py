@@ -147,6 +147,7 @@ def test_pages_say_which_work_a_member_leaves_behind(
 ):
     """Their links lead to exactly these rows, and to the page that hands them over."""
     page = owner.get(admin_url(Membership, "change", host.pk)).content.decode()
+    own = closer.get(admin_url(Membership, "change", host.pk)).content.decode()
     leaving = closer.get(admin_url(Membership, "leave", host.pk)).content.decode()
     response = save_member(owner, host, is_active="")
 
@@ -155,6 +156,7 @@ def test_pages_say_which_work_a_member_leaves_behind(
     assert "1 next step" in page
     assert "Your open work:" in leaving
     assert links["Hand over"] == admin_url(Membership, "hand_over", host.pk)
+    assert ("3 leads</a>" in own, links["Hand over"] in own) == (True, False)
     assert "Hand over</a>" in shown_messages(response)[0]
 
 
