@@ -31,7 +31,8 @@ def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
         invitation = invitations.find_invitation(token)
         account = User.objects.with_email(invitation.email).first()
         if request.user.is_authenticated and request.user != account:
-            return account_page(request, "other_account", "Invitation")
+            text = "and this invitation is for another address. Sign out first, then open the link again."
+            return account_page(request, "sign_out", "Invitation", text=text)
         if account and not account.is_active:
             raise InvitationClosed(invitations.ACCOUNT_DISABLED)
         if request.method == "POST" and "decline" in request.POST:

@@ -16,6 +16,7 @@ from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
 
 from accounts.new_password import OwnPasswordChangeView
+from accounts.pages import account_page
 from accounts.sessions import sessions_page, token_view
 from accounts.sign_in import SignInView
 from accounts.time_zone import use_browser_zone
@@ -72,6 +73,11 @@ class PipelineAdminSite(UnfoldAdminSite):
     def login(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
         if request.method == "GET" and self.has_permission(request):
             return HttpResponseRedirect(reverse("admin:index"))
+        # The form for signing in would be shown again and again to people who have left their last organization, or
+        # have signed in to accept an invitation.
+        if request.method == "GET" and request.user.is_authenticated:
+            text = "but not a member of any active organization. To join one, open the link in its e-mail to you."
+            return account_page(request, "sign_out", "No organization", text=text)
         # The user isn't known yet, so there is no tenant scope in which the account could be found.
         with bypass_rls():
             return SignInView.as_view()(request)

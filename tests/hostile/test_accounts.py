@@ -1025,6 +1025,23 @@ def test_somebody_who_has_left_their_last_organization_can_sign_out(world: World
     assert SESSION_KEY not in client.session
 
 
+def test_somebody_without_an_organization_learns_why_they_see_no_page(world: World) -> None:
+    member = make_member(world.acme, "mia@acme.example")
+    client = logged_in_client(member)
+    client.post(admin_url(Membership, "leave", member.pk))
+    left = client.get("/admin/", follow=True).content.decode()
+    link = invite_and_read_link(world.owner, world.acme, "mia@acme.example")
+
+    invited = sign_in("mia@acme.example", "secret-of-tests")
+    page = invited.get("/admin/leads/lead/", follow=True).content.decode()
+    accept(invited, link)
+
+    for text in (left, page):
+        assert "You are signed in as mia@acme.example, but not a member of any active organization." in text
+        assert ("Sign out" in text, 'name="password"' in text, link in text) == (True, False, False)
+    assert is_signed_in(sign_in("mia@acme.example"))
+
+
 def test_nobody_ends_somebody_elses_membership_by_leaving_for_them(world: World) -> None:
     member = make_member(world.acme, "mia@acme.example")
 
