@@ -15,7 +15,16 @@ from organizations.actors import Actor, staff_actor
 from organizations.defaults import both_scopes
 from organizations.events import key_revoked, key_rotated, recorded_as_member
 from organizations.keys import new_key
-from organizations.models import IS_ACTIVE_MEMBER, ApiKey, MemberRole, Membership, Organization, SecurityEventKind, User
+from organizations.models import (
+    IS_ACTIVE_MEMBER,
+    ApiKey,
+    MemberRole,
+    Membership,
+    Organization,
+    SecurityEventKind,
+    Session,
+    User,
+)
 from organizations.security_log import record_security_event
 from organizations.working_hours import Hours
 
@@ -269,12 +278,19 @@ def change_organization(*, organization: Organization, **fields: object) -> Orga
 
 @transaction.atomic
 def save_user(*, actor: Actor, user: User, changed: list[str]) -> User:
-    """Store the changed fields, which the caller has checked. Locks the user. A new address is unverified."""
+    """Store the changed fields, which the caller has checked. Locks the user. A new address is unverified.
+
+    Deactivating or activating an account deletes its sessions and its members' calendar addresses.
+    """
     stored = User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if "email" in changed:
         user.email_verified_at = None
         changed = [*changed, "email_verified_at"]
         record_security_event(SecurityEventKind.EMAIL_CHANGED, user=user, former_email=stored.email)
+    if "is_active" in changed:
+        # Both times: a request that was signing in may have stored its session after the account was deactivated.
+        Session.objects.filter(user=user).delete()
+        user.memberships.update(calendar_secret_hash=None)
     with recorded_as_member(user, actor):
         user.save(update_fields=changed)
     return user

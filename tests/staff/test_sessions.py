@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import time_machine
@@ -11,10 +12,14 @@ from django.urls import reverse
 
 from accounts import sessions
 from accounts.sessions import describe_browser
+from appointments.calendar_feed import calendar_address
 from foundation.db.timestamps import now
 from organizations.models import Membership, Organization, SecurityEvent, SecurityNotice, Session, User
+from organizations.services import issue_calendar_secret
 from pipeline_backend.celery import app
 from tests.factories import make_member, owner_of
+from tests.staff.forms import form_data
+from tests.staff.pages import admin_url
 
 PAGE = "/admin/account/sessions/"
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:141.0) Gecko/20100101 Firefox/141.0"
@@ -146,6 +151,26 @@ def test_whoever_is_shut_out_while_they_change_their_password_stays_out(
 
     assert rows.values_list("password", "is_active").get() == (change.get("password", before[0]), "password" in change)
     assert not is_signed_in(client)
+
+
+def test_an_account_that_is_activated_again_has_no_former_sessions_and_calendar_address(
+    host: Membership, operator: Client, other_organization: Organization
+):
+    """Whoever has them may be why it was deactivated."""
+    zoe = make_member(other_organization, "zoe@globex.example")
+    thief, other = sign_in("hana@acme.example"), sign_in("zoe@globex.example")
+    secrets = [issue_calendar_secret(member=member) for member in (host, zoe)]
+    url = admin_url(User, "change", host.user_id)
+
+    for is_active in ("", "on"):
+        operator.post(url, form_data(operator, url, is_active=is_active))
+
+    assert User.objects.get(pk=host.user_id).is_active
+    assert [is_signed_in(client) for client in (thief, other)] == [False, True]
+    assert is_signed_in(sign_in("hana@acme.example"))
+    calendars = zip((host, zoe), secrets, strict=True)
+    paths = [urlsplit(calendar_address(member, secret)).path for member, secret in calendars]
+    assert [Client().get(path).status_code for path in paths] == [404, 200]
 
 
 def test_the_last_use_is_written_at_most_once_in_five_minutes(host: Membership):
