@@ -20,6 +20,8 @@ SENTENCES = {
     # Failed sign-ins are not mailed, only wrong passwords of a person who is signed in already.
     SecurityEventKind.SIGN_IN_FAILED: "Someone who is signed in to your account entered several wrong passwords",
     SecurityEventKind.TWO_FACTOR_FAILED: "Someone entered your password and then several wrong codes",
+    # Of an account; a role in an organization isn't mailed.
+    SecurityEventKind.ROLE_CHANGED: "Your rights as an operator of the installation were changed",
     SecurityEventKind.RECOVERY_CODE_USED: "A recovery code was used to sign in",
 }
 

@@ -291,6 +291,11 @@ def save_user(*, actor: Actor, user: User, changed: list[str]) -> User:
         # Both times: a request that was signing in may have stored its session after the account was deactivated.
         Session.objects.filter(user=user).delete()
         user.memberships.update(calendar_secret_hash=None)
+        kind = SecurityEventKind.MEMBER_ACTIVATED if user.is_active else SecurityEventKind.MEMBER_DEACTIVATED
+        record_security_event(kind, user=user, details="The account, in all organizations")
+    if "is_superuser" in changed:
+        details = "Operator, with access to all organizations" if user.is_superuser else "No longer an operator"
+        record_security_event(SecurityEventKind.ROLE_CHANGED, user=user, details=details, is_mailed=True)
     with recorded_as_member(user, actor):
         user.save(update_fields=changed)
     return user

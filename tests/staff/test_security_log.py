@@ -7,8 +7,17 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from accounts.mail import SECURITY_NOTICES
 from foundation.db.timestamps import now
-from organizations.models import ApiKey, Membership, Organization, SecurityEvent, SecurityEventKind, User
+from organizations.models import (
+    ApiKey,
+    Membership,
+    Organization,
+    SecurityEvent,
+    SecurityEventKind,
+    SecurityNotice,
+    User,
+)
 from organizations.security_log import record_security_event
 from organizations.services import add_member
 from pipeline_backend.celery import app
@@ -50,6 +59,25 @@ def test_a_deactivated_member_is_recorded(owner: Client, host: Membership):
     owner.post(url, form_data(owner, url, is_active=""))
 
     assert listed_events(owner) == [("member_deactivated", "hana@acme.example")]
+
+
+def test_what_an_operator_changes_of_an_account_is_recorded(operator: Client, owner: Client, host: Membership):
+    root, url = User.objects.get(email="root@example.com"), admin_url(User, "change", host.user_id)
+    for field, value in (("is_active", ""), ("is_active", "on"), ("is_superuser", "on"), ("is_superuser", "")):
+        operator.post(url, form_data(operator, url, **{field: value}), REMOTE_ADDR="192.0.2.7")
+
+    events = SecurityEvent.objects.order_by("created_at", "id")
+    assert [(event.kind, event.details) for event in events] == [
+        ("member_deactivated", "The account, in all organizations"),
+        ("member_activated", "The account, in all organizations"),
+        ("role_changed", "Operator, with access to all organizations"),
+        ("role_changed", "No longer an operator"),
+    ]
+    assert {(event.user, event.actor, event.address) for event in events} == {(host.user, root, "192.0.2.7")}
+    assert [kind for kind, _ in listed_events(owner)] == [event.kind for event in events]
+    emails = [SECURITY_NOTICES.render(notice) for notice in SecurityNotice.objects.all()]
+    rights = "Security notice: Your rights as an operator of the installation were changed"
+    assert [(email.to, email.subject) for email in emails] == [(["hana@acme.example"], rights)] * 2
 
 
 def test_a_former_member_who_comes_back_is_recorded(owner: Client, host: Membership, organization: Organization):
