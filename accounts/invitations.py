@@ -102,7 +102,10 @@ def find_obstacle(organization: Organization, email: str, assignable: Collection
 
 def record_invitation_event(kind: SecurityEventKind, invitation: Invitation, user: User | None = None) -> None:
     details = f"as {invitation.get_role_display()}"  # the role, and no address
-    record_security_event(kind, organization=invitation.organization, user=user, details=details)
+    # Owners see address and browser of their members, which a person who declines never becomes.
+    is_anonymous = kind == SecurityEventKind.INVITATION_DECLINED
+    organization = invitation.organization
+    record_security_event(kind, organization=organization, user=user, details=details, is_anonymous=is_anonymous)
 
 
 def lock_open(invitation: Invitation) -> Invitation:

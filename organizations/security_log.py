@@ -45,15 +45,17 @@ def record_security_event(
     details: str = "",
     is_mailed: bool = False,
     former_email: str = "",
+    is_anonymous: bool = False,
 ) -> SecurityEvent:
     """Add an entry to the log, in the caller's transaction.
 
     `user` is the person whose account it is about; an event of the account alone has no `organization`. `actor` is the
     signed-in user by default. `details` is shown to owners: never pass a secret, or an address that has no account.
     The user gets an e-mail about the kinds in MAILED_KINDS, and about others if `is_mailed`: at `former_email` if the
-    event is that the address is no longer theirs.
+    event is that the address is no longer theirs. An event that `is_anonymous` has nothing of the request: no signed-in
+    user, address or browser.
     """
-    request = current_request.get()
+    request = None if is_anonymous else current_request.get()
     if actor is None and request is not None and hasattr(request, "user") and isinstance(request.user, User):
         actor = request.user
     event = SecurityEvent.objects.create(

@@ -756,6 +756,21 @@ def test_an_owner_sees_no_sign_ins_from_before_a_former_member_came_back(world: 
     assert [address in page for address in ("192.0.2.10<", "192.0.2.1<", "192.0.2.77<")] == [False, False, True]
 
 
+def test_owners_see_no_address_and_browser_of_somebody_who_declines(world: World) -> None:
+    """That person never becomes a member, and the page says that owners see them of members."""
+    vera = logged_in_client(make_member(world.globex, "vera@globex.example"))
+    for client, email in ((Client(), "ann@somebody.example"), (vera, "vera@globex.example")):
+        link = invite_and_read_link(world.owner, world.acme, email)
+        client.post(link, {"decline": "yes"}, headers={"User-Agent": "Their browser"}, REMOTE_ADDR="192.0.2.9")
+    accepting = Client(REMOTE_ADDR="192.0.2.9")
+    accept(accepting, invite_and_read_link(world.owner, world.acme, "bea@somebody.example"))
+
+    events = SecurityEvent.objects.filter(organization=world.acme)
+    declined = events.filter(kind="invitation_declined")
+    assert list(declined.values_list("actor", "address", "user_agent", "details")) == [(None, "", "", "as Setter")] * 2
+    assert events.get(kind="invitation_accepted").address == "192.0.2.9"
+
+
 def test_an_invitation_says_that_owners_see_sign_ins(world: World) -> None:
     link = invite_and_read_link(world.owner, world.acme, "new@somebody.example")
 
