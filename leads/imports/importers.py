@@ -36,6 +36,7 @@ MAX_DETAILS = 2000
 # Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
 LEAVE_OUT = "-"  # chosen instead of a target
+BLANK = "–"  # stands for no value
 # The cell beyond the header of a row whose cells are not stored.
 TOO_MANY_WORDS = "The row has too many words"
 
@@ -106,6 +107,19 @@ class Plan:
     def details(self) -> str:
         changes = [] if self.problems else self.changes
         return "; ".join(filter(None, [self.problem, *changes]))[:MAX_DETAILS]
+
+    @property
+    def is_as_checked(self) -> bool:
+        """Return whether the check of the row has shown all that is planned now: nothing that others changed since.
+
+        What it has shown for a new record may fill what is empty in one that was added since.
+        """
+        was_new = self.row.verdict == Verdict.NEW
+        if self.subject is None:
+            return was_new
+        changes = [change.replace(f": {BLANK} → ", ": ", 1) if was_new else change for change in self.changes]
+        # Compared as a whole where the check's text was cut.
+        return self.details == self.row.details or all(change in self.row.details for change in changes)
 
     def refuse(self, text: str, reason: str = "") -> None:
         self.problems.append(Problem(text, reason))
@@ -300,7 +314,7 @@ def custom_name(field: CustomField) -> str:
 
 def text_of(value: object) -> str:
     if value is None or value == "":
-        return "–"
+        return BLANK
     if isinstance(value, bool):
         return "yes" if value else "no"
     return shorten(str(value), 100)

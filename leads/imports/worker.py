@@ -188,6 +188,7 @@ def import_batch(file_import: Import, importer: Importer, actor: Actor, size: in
     problem = Problem(refusal, "The row contradicts another record or a limit")
     plans = [Plan(row, problems=[problem]) for row in batch] if refusal else importer.plan(batch, lock=True)
     refuse_repeated(stored, plans)
+    refuse_unchecked(plans)
     count = 0
     with recording_changes() as changes:
         while count < len(plans) and (count == 0 or monotonic() - started < BATCH_SECONDS):
@@ -215,6 +216,13 @@ def refuse_repeated(stored: Import, plans: Sequence[Plan]) -> None:
             if plan.subject.pk in earlier:
                 plan.refuse(f"An earlier row is about the same {plan.subject._meta.verbose_name} already")
             earlier.add(plan.subject.pk)
+
+
+def refuse_unchecked(plans: Sequence[Plan]) -> None:
+    """Refuse rows that would change what others have changed since the check, which has shown something else."""
+    for plan in plans:
+        if not plan.problems and not plan.is_as_checked:
+            plan.refuse("The record has changed since the check")
 
 
 def store_verdicts(stored: Import, details: Mapping[Plan, str]) -> None:

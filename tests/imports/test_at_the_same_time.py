@@ -130,3 +130,58 @@ def test_rows_that_name_an_erased_lead_or_its_appointment_are_refused(mia: Clien
         page = Page(mia, organization, csv_file([name, other], [value, "Ada"]), kind=kind)
         page.check()
         assert page.report() == [(2, "REFUSED", reason)]
+
+
+def test_what_a_colleague_has_changed_since_the_check_is_not_changed_back(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    """docs/guarantees.md, D30"""
+    rows = [["email", "first name"], [KEPT, "Ada"], [MERGED, "Augusta"], ["eve@example.com", "Eve"]]
+    for email in [KEPT, MERGED]:
+        make_lead(api, email, first_name="Ada")
+    page = Page(mia, organization, csv_file(*rows))
+    page.check()
+    checked = [verdict for _, verdict, _ in page.report()]
+    Lead.objects.of(organization).filter(email=KEPT).update(first_name="Adaline")
+    make_lead(api, "eve@example.com", first_name="Evelyn")
+
+    page.press("start")
+
+    names = dict(Lead.objects.of(organization).values_list("email", "first_name"))
+    assert checked == ["UNCHANGED", "CHANGED", "NEW"]
+    assert names == {KEPT: "Adaline", MERGED: "Augusta", "eve@example.com": "Evelyn"}
+    problem = "The record has changed since the check"
+    assert page.report() == [(2, "REFUSED", problem), (4, "REFUSED", problem)]
+    assert [row[:2] for row in page.refused_rows()[1:]] == [[KEPT, "Ada"], ["eve@example.com", "Eve"]]
+
+    again = Page(mia, organization, csv_file(*rows)).run()
+
+    assert again.row.counts == {"CHANGED": 2, "UNCHANGED": 1}
+
+
+def test_a_lead_that_was_added_since_the_check_gets_the_values_that_it_lacks(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    page = Page(mia, organization, csv_file(["email", "first name", "last name"], [KEPT, "Ada", "Lovelace"]))
+    page.check()
+    make_lead(api, KEPT, first_name="Ada")
+
+    page.press("start")
+
+    assert page.row.counts == {"CHANGED": 1}
+    assert Lead.objects.of(organization).get().last_name == "Lovelace"
+
+
+def test_what_was_deleted_since_the_check_is_not_added_again(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    file = csv_file(["email", "first name"], [KEPT, "Ada"])
+    first = Page(mia, organization, file).run()
+    page = Page(mia, organization, file)
+    page.check()
+    first.press("undo")
+
+    page.press("start")
+
+    assert page.report() == [(2, "REFUSED", "The record has changed since the check")]
+    assert not Lead.objects.of(organization).exists()
