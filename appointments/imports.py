@@ -1,16 +1,25 @@
 """The importer of appointments: by reference, or by the ID that our export writes."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 from appointments.models import Appointment, AppointmentSource, EventType, FormerReference, Note
 from appointments.services.booking import BookingData, find_or_book
-from appointments.services.changes import REOPENED_ROLES, add_note, get_for_update, save_appointment, set_values
+from appointments.services.changes import (
+    REOPENED_ROLES,
+    add_note,
+    get_for_update,
+    replace_outcome,
+    role_of,
+    save_appointment,
+    set_values,
+)
 from foundation.api.emails import email_key
 from foundation.api.exceptions import Conflict
 from foundation.db.names import fold_name
-from leads.imports.importers import Column, Importer, Plan, Problem, is_same_time, register
+from leads.imports.importers import Column, Importer, Plan, Problem, is_same_status, is_same_time, register
 from leads.imports.leads import EMAIL, FIRST_NAME, LAST_NAME, PHONE
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
@@ -18,7 +27,8 @@ from leads.models import CustomField, Lead
 from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership
-from statuses.models import Board
+from statuses.models import Board, Status, StatusRole
+from statuses.services import default_status
 
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
 LEAD_EMAIL = ("email", "e mail", "invitee email", "lead", *EMAIL)
@@ -38,6 +48,10 @@ class AppointmentImporter(Importer):
         super().__init__(file_import)
         self.event_types: dict[UUID, EventType] = {row.pk: row for row in EventType.objects.of(self.organization)}
         self.event_types_by_key = {fold_name(row.name): row for row in self.event_types.values()}
+
+    @cached_property
+    def booked(self) -> Status | None:
+        return default_status(self.organization, Board.APPOINTMENT, StatusRole.APPOINTMENT_BOOKED)
 
     def columns(self) -> list[Column]:
         country, members = self.reading.country, self.member_targets
@@ -162,6 +176,8 @@ class AppointmentImporter(Importer):
         # The outcome may be off the board by now.
         current = next((status for status in self.statuses if status.pk == stored.outcome_id), None) or stored.outcome
         self.compare_status(plan, "Outcome", current, "outcome")
+        if "schedule_time" in plan.fields and "outcome" not in plan.fields and role_of(current) in REOPENED_ROLES:
+            self.keep_outcome(plan, current)
         for name, label in {"meeting_url": "Meeting link", "recording_url": "Recording link"}.items():
             if name in values:
                 plan.change(label, getattr(stored, name), values[name], **{name: values[name]})
@@ -169,6 +185,13 @@ class AppointmentImporter(Importer):
         if "note" in values and (stored.pk, values["note"]) not in notes:
             plan.changes.append("Note: added")
         self.refuse_changes(plan, stored, email)
+
+    def keep_outcome(self, plan: Plan, current: Status | None) -> None:
+        """Keep an outcome that the file names, too, or say that the other time books the call again (A28)."""
+        if is_same_status(plan.values.get("outcome"), current):
+            plan.fields["outcome"] = current
+        else:
+            plan.change("Outcome", current, self.booked)
 
     def refuse_changes(self, plan: Plan, stored: Appointment, email: str) -> None:
         values = plan.values
@@ -213,21 +236,25 @@ class AppointmentImporter(Importer):
         if not booking.is_new:
             raise Conflict("Another booking has just taken this reference")
         if fields := plan.fields | {name: values[name] for name in ["recording_url"] if name in values}:
-            self.edit(booking.id, fields, actor, lead_stays=booking.is_over, notifies=False)
+            self.edit(booking.id, fields, actor, notifies=False)
 
     def change(self, plan: Plan, actor: Actor) -> None:
         if plan.fields:
             notifies = self.file_import.sends_invitations
-            self.edit(plan.subject.pk, plan.fields, actor, lead_stays=False, notifies=notifies)
+            self.edit(plan.subject.pk, plan.fields, actor, notifies=notifies)
         if text := plan.values.get("note"):
             stored = get_for_update(self.organization, plan.subject.pk)
             check_not_erased(stored.lead)
             save_appointment(stored, stored.outcome, actor, note=add_note(stored, text, actor))
 
-    def edit(self, id: UUID, fields: dict[str, Any], actor: Actor, *, lead_stays: bool, notifies: bool) -> None:
+    def edit(self, id: UUID, fields: dict[str, Any], actor: Actor, *, notifies: bool) -> None:
         stored = get_for_update(self.organization, id)
         previous, outcome = stored.outcome, fields.get("outcome")
         values = {name: value for name, value in fields.items() if name != "outcome"}
         set_values(stored, status_id=outcome.pk if outcome else None, **values)
+        if outcome and outcome == previous:  # another time has booked the call again
+            replace_outcome(stored, outcome)
+            notifies = False
+        lead_stays = stored.ends_at < stored.created_at
         options: dict[str, Any] = {"lead_stays": lead_stays, "notifies": notifies, "notify_lead": False}
         save_appointment(stored, previous, actor, **options)

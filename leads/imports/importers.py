@@ -268,7 +268,7 @@ class Importer:
 
     def compare_status(self, plan: Plan, label: str, current: Status | None, column: str) -> None:
         status: Status | None = plan.values.get(column)
-        if status is None or (current and status.name.casefold() == current.name.casefold()):
+        if status is None or is_same_status(status, current):
             return
         if not status.is_active:
             plan.bad_cells.append(Problem(f"{label}: {status} is retired"))
@@ -318,6 +318,10 @@ def text_of(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return shorten(str(value), 100)
+
+
+def is_same_status(given: Status | None, current: Status | None) -> bool:
+    return bool(given and current and given.name.casefold() == current.name.casefold())
 
 
 def is_same_time(stored: datetime | None, given: datetime) -> bool:

@@ -230,3 +230,59 @@ def test_no_one_is_invited_to_a_call_that_is_imported_as_canceled_or_missed(
 
     assert Appointment.objects.of(organization).get().outcome.name == outcome
     assert notifications_of(organization) == []
+
+
+def test_a_corrected_outcome_of_a_past_call_leaves_the_status_of_its_lead(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    """docs/interface.md, A32"""
+    rows = [*HEADER[:4], "Outcome"], ["a-1", "ada@example.com", PAST, "Coaching", "No-show"]
+    Page(mia, organization, csv_file(*rows), kind="APPOINTMENTS").run()
+    api.book(external_reference="a-2", lead_email="ada@example.com")
+
+    Page(mia, organization, csv_file(["Reference", "Outcome"], ["a-1", "Lost"]), kind="APPOINTMENTS").run()
+
+    assert appointment_with(organization, "a-1").outcome.name == "Lost"
+    assert Lead.objects.of(organization).get().status.name == "Appointment booked"
+
+
+@pytest.mark.parametrize("outcome", ["Canceled", "No-show", "Rescheduled"])
+@pytest.mark.parametrize("time", [PAST, FUTURE])
+def test_a_corrected_time_leaves_the_outcome_that_the_file_names(
+    mia: Client, organization: Organization, host: Membership, outcome: str, time: str
+) -> None:
+    header = ["Reference", "Lead e-mail", "Time", "Event type", "Host", "Outcome"]
+    first, corrected = (
+        csv_file(header, ["a-1", "ada@example.com", at, "Coaching", host.user.email, outcome])
+        for at in (time, time.replace("10:00", "16:00"))
+    )
+    Page(mia, organization, first, kind="APPOINTMENTS").run(invitations=True)
+    status = Lead.objects.of(organization).get().status
+
+    page = Page(mia, organization, corrected, kind="APPOINTMENTS")
+    page.check(invitations=True)
+    checked = page.report()
+    page.press("start")
+
+    stored = appointment_with(organization, "a-1")
+    assert checked == [(2, "CHANGED", f"Time: {time} → {time.replace('10:00', '16:00')}")]
+    assert (stored.outcome.name, stored.no_show) == (outcome, outcome == "No-show")
+    assert Lead.objects.of(organization).get().status == status
+    assert notifications_of(organization) == []
+
+
+def test_the_check_says_that_another_time_books_a_canceled_call_again(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    """docs/interface.md, A28"""
+    api.book(external_reference="a-1")
+    api.cancel(external_reference="a-1")
+    page = Page(mia, organization, csv_file(["Reference", "Time"], ["a-1", FUTURE]), kind="APPOINTMENTS")
+    page.check()
+
+    [(_, verdict, details)] = page.report()
+    page.press("start")
+
+    assert verdict == "CHANGED"
+    assert details.endswith(f"→ {FUTURE}; Outcome: Canceled → Appointment booked")
+    assert appointment_with(organization, "a-1").outcome.name == "Appointment booked"
