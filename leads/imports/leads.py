@@ -9,7 +9,8 @@ from django.db.models.functions import Lower
 
 from foundation.api.emails import email_key, spellings
 from foundation.db.names import fold_name
-from leads.imports.importers import Column, Importer, Plan, is_same_time, register
+from foundation.db.timestamps import now
+from leads.imports.importers import Column, Importer, Plan, Problem, is_same_time, register
 from leads.imports.models import ImportKind, ImportRow, Verdict
 from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number
 from leads.models import SOURCE_LABELS, CustomField, Lead, LeadMerge, Source, TouchPointType
@@ -123,38 +124,43 @@ class LeadImporter(Importer):
         return email_key(plan.subject.email if plan.subject else plan.values.get("email", ""))
 
     def compare(self, plan: Plan, lead: Lead | None) -> None:
-        values, now = plan.values, lead or Lead()
+        values, known = plan.values, lead or Lead()
         for name, label in {"first_name": "First name", "last_name": "Last name"}.items():
             if name in values:
-                plan.change(label, getattr(now, name), values[name], **{name: values[name]})
+                plan.change(label, getattr(known, name), values[name], **{name: values[name]})
         if "first_name" in plan.fields:
             plan.fields["is_first_name_from_email"] = False
         if phone := values.get("phone"):
-            plan.change("Phone", now.phone_e164, phone.e164, phone_e164=phone.e164, phone_country=phone.country)
+            plan.change("Phone", known.phone_e164, phone.e164, phone_e164=phone.e164, phone_country=phone.country)
         self.compare_status(plan, "Status", lead.status if lead else None, "status")
-        if (setter := values.get("setter")) and setter.pk != now.setter_id:
+        if (setter := values.get("setter")) and setter.pk != known.setter_id:
             names = {member.pk: str(member) for member in self.members}
-            before = now.setter_id and names.get(now.setter_id, "a former member")
+            before = known.setter_id and names.get(known.setter_id, "a former member")
             plan.change("Setter", before, str(setter), setter=setter)
-        self.compare_touch_point(plan, now)
+        self.compare_touch_point(plan, known)
         self.compare_custom_values(plan, lead)
-        if plan.changes and now.is_erased:
+        if plan.changes and known.is_erased:
             plan.refuse("The lead was erased")
 
-    def compare_touch_point(self, plan: Plan, now: Lead) -> None:
-        values = plan.values
-        time = values.get("next_touch_point_at")
-        if time and not is_same_time(now.next_touch_point_at, time):
-            plan.change(
-                "Next step date",
-                now.next_touch_point_at and self.local(now.next_touch_point_at),
-                self.local(time),
-                next_touch_point_at=time,
-                next_touch_point_type=now.next_touch_point_type or TouchPointType.FOLLOW_UP.value,
-            )
-        type_ = values.get("next_touch_point_type")
-        if type_ and (plan.fields.get("next_touch_point_at") or now.next_touch_point_at):
-            plan.change("Next step", now.next_touch_point_type, type_, next_touch_point_type=type_)
+    def compare_touch_point(self, plan: Plan, lead: Lead) -> None:
+        """Set a next step, except one of the type "appointment": those follow from appointments, as does their time."""
+        time, given = plan.values.get("next_touch_point_at"), plan.values.get("next_touch_point_type")
+        before, at = lead.next_touch_point_at, lead.next_touch_point_at
+        if time and not is_same_time(at, time):
+            at = time
+        if at is None or given == TouchPointType.APPOINTMENT or not (given or at != before):
+            return
+        is_booked = lead.next_touch_point_type == TouchPointType.APPOINTMENT
+        if is_booked and before and at >= before > now():
+            problem = "is not earlier than the lead's appointment"
+            text = f"Next step date: {self.local(at)} {problem}"
+            plan.bad_cells.append(Problem(text, f"Next step date {problem}"))
+            return
+        known = None if is_booked else lead.next_touch_point_type
+        type_ = given or known or TouchPointType.FOLLOW_UP.value
+        columns = {"next_touch_point_at": at, "next_touch_point_type": type_}
+        plan.change("Next step date", before and self.local(before), self.local(at), **columns)
+        plan.change("Next step", lead.next_touch_point_type, type_, next_touch_point_type=type_)
 
     def apply(self, plans: Sequence[Plan], actor: Actor) -> None:
         new = [plan for plan in plans if plan.verdict == Verdict.NEW]

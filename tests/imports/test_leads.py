@@ -310,3 +310,45 @@ def test_two_leads_of_a_file_that_are_merged_after_the_check_are_changed_by_the_
     values = {field["key"]: field["value"] for field in api.get_lead(str(ada))["custom_fields"]}
     assert values == {"company": "Acme", "plan": None}
     assert page.refused_rows()[1][-1] == "An earlier row is about the same lead already"
+
+
+def touch_point(organization: Organization) -> tuple[str, str | None]:
+    """Return the day and type of the only lead's touch point."""
+    lead = Lead.objects.of(organization).get()
+    return f"{lead.next_touch_point_at:%Y-%m-%d}", lead.next_touch_point_type
+
+
+def test_no_file_makes_a_touch_point_of_an_appointment_that_there_is_not(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    """docs/interface.md, L13"""
+    header, booked = ["email", "Next step", "Next step date"], ("2031-05-05", "APPOINTMENT")
+    api.book(lead_email="ada@example.com", schedule_time="2031-05-05T10:00:00Z")
+    rows = [
+        ["Appointment", "2031-03-01 10:00"],
+        ["Appointment", "2031-09-01 10:00"],
+        ["Follow-up", ""],
+        ["Follow-up", "2031-09-01 10:00"],
+        ["", "2031-09-01 10:00"],
+    ]
+
+    for row in rows:
+        page = Page(mia, organization, csv_file(header, ["ada@example.com", *row])).run()
+        assert (page.row.counts, touch_point(organization)) == ({"UNCHANGED": 1}, booked), row
+    assert page.report("?show=PARTIAL") == [
+        (2, "UNCHANGED", "Left out: Next step date: 2031-09-01 10:00 is not earlier than the lead's appointment")
+    ]
+
+    Page(mia, organization, csv_file(header, ["ada@example.com", "", "2031-03-01 10:00"])).run()
+
+    assert touch_point(organization) == ("2031-03-01", "FOLLOW_UP")
+
+
+def test_a_next_step_in_a_file_that_no_appointment_precedes_is_set(mia: Client, organization: Organization) -> None:
+    rows = [["E-mail", "Next step", "Next step date"], ["ada@example.com", "Appointment", "2031-03-01 10:00"]]
+    Page(mia, organization, csv_file(*rows)).run()
+    assert Lead.objects.of(organization).get().next_touch_point_at is None
+
+    for type_, day in {"Call": "2031-03-02", "": "2031-03-03"}.items():
+        Page(mia, organization, csv_file(rows[0], ["ada@example.com", type_, f"{day} 10:00"])).run()
+        assert touch_point(organization) == (day, "CALL")
