@@ -36,6 +36,8 @@ DECIMALS = {
     NumberFormat.POINT: re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d+|\d+\.(\d{1,2}|\d{4,})|\d{1,3}(,\d{3}){2,})", re.ASCII),
     NumberFormat.COMMA: re.compile(r"[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|\d{1,3}(\.\d{3}){2,})", re.ASCII),
 }
+# As the numbers of a workbook are stored, which say nothing of its texts.
+TYPED = re.compile(r"[+-]?\d+\.\d+", re.ASCII)
 MAX_DISTINCT, MAX_UNKNOWN = 200, 50  # values of a column that are read, the most frequent first, and that are shown
 MAX_CHOICES = 1000  # of an import
 # Of the columns of which a page reads the values, those with unknown ones first. Each reads all rows, so 100,000 rows
@@ -85,10 +87,8 @@ def guess_reading(file_import: Import) -> None:
             elif match := SLASHED.fullmatch(text):
                 dates |= {DateOrder.DAY_FIRST} if int(match[1]) > 12 else set()
                 dates |= {DateOrder.MONTH_FIRST} if int(match[2]) > 12 else set()
-            else:
+            elif file_import.format != "xlsx" or not TYPED.fullmatch(text):
                 numbers |= {form for form, pattern in DECIMALS.items() if pattern.fullmatch(text)}
-    if file_import.format == "xlsx" and NumberFormat.COMMA in numbers:
-        numbers = {NumberFormat.COMMA}  # the others are numbers by their type
     file_import.dates = dates.pop() if len(dates) == 1 else ""
     file_import.numbers = numbers.pop() if len(numbers) == 1 else ""
     file_import.country = guess_country(phones, domains, file_import.organization.default_country)

@@ -37,7 +37,7 @@ NUMBERS = {
     ".": re.compile(r"([+-]?)([1-9]\d{0,2}(?:[,'’ \u00a0\u202f]\d{3})+|\d+)(?:\.(\d+))?", re.ASCII),
     ",": re.compile(r"([+-]?)([1-9]\d{0,2}(?:[.'’ \u00a0\u202f]\d{3})+|\d+)(?:,(\d+))?", re.ASCII),
 }
-# 1.500: a decimal number, or one thousand five hundred.
+# 1.500: a decimal number, or one thousand five hundred. No number of a workbook is written so (`number_text`).
 THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 # A phone number written as a decimal number, such as 15123456789.0.
 FLOAT_PHONE = re.compile(r"(\+?\d{6,})\.0+", re.ASCII)
@@ -228,11 +228,9 @@ def parse_custom_value(
 
 def parse_number(text: str, reading: Reading) -> float:
     number = math.nan
-    if not reading.numbers and not reading.is_workbook and THREE_DIGITS.fullmatch(text):
+    if not reading.numbers and THREE_DIGITS.fullmatch(text):
         raise BadCell(text, "can be read in two ways, with a point or without", "choose the format of numbers")
     match = NUMBERS[reading.numbers].fullmatch(text) if reading.numbers else None
-    if match and reading.numbers == "," and reading.is_workbook and "." in text and not match[3]:
-        raise BadCell(text, "can be read in two ways, with a point or without", "format the column as numbers")
     if match:
         number = float(f"{match[1]}{re.sub('[^0-9]', '', match[2])}.{match[3] or 0}")
     elif reading.numbers != "," or reading.is_workbook:

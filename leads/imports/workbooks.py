@@ -15,12 +15,13 @@ from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from django.db import DatabaseError, InterfaceError
-from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
+from openpyxl.styles.numbers import STRIP_RE, builtin_format_code, is_date_format, is_timedelta_format
 from openpyxl.utils.cell import column_index_from_string
 from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel, from_ISO8601
 
 from leads.imports.limits import MAX_CELL, MAX_COLUMNS, MAX_EMPTY, PROTECTED, FileRefused, Row
 from leads.imports.turns import Overtaken
+from leads.imports.values import THREE_DIGITS
 
 MEGABYTE = 1024 * 1024
 MAX_ROW_NUMBER = 1_048_576  # this and the next two as in Excel
@@ -43,6 +44,7 @@ TOO_MANY_TEXTS = f"The Excel file has more than {MAX_TEXTS:,} different texts. S
 NO_SHEET = "The Excel file has no sheet with cells."
 # A control character in the text of a cell, and an underscore that would begin one.
 ESCAPED = re.compile("_x00([01][0-9A-F]|5F)_", re.I)
+HOURS = re.compile(r"(?<![_\\])h", re.I)
 
 Tag = tuple[str, dict[str, str] | None, str]  # the name, a start tag's attributes, and the text before an end tag
 
@@ -202,7 +204,7 @@ class Workbook:
             if id not in kinds:
                 self.pause()  # the patterns take a time that is quadratic in the code's length
                 code = codes[id] if id in codes else builtin_format_code(int(id))
-                kinds[id] = (is_date_format(code), is_timedelta_format(code), "h" in code.lower())
+                kinds[id] = (is_date_format(code), is_timedelta_format(code), has_hours(code))
             self.formats.append(kinds[id])
 
     def read_sheet(self, part: str) -> Iterator[Row]:
@@ -244,17 +246,24 @@ class Workbook:
         return unescape(text)
 
     def number_text(self, text: str, style: int) -> str:
-        is_date, is_duration, has_hours = self.formats[style] if style < len(self.formats) else (False, False, False)
+        is_date, is_duration, shows_hours = self.formats[style] if style < len(self.formats) else (False, False, False)
         number = float(text) if "." in text or "e" in text.lower() else int(text)
         if not is_date:
-            return cell_text(number)
+            digits = cell_text(number)
+            # So that it differs from a text, which can mean one thousand five hundred.
+            return f"{digits}0" if THREE_DIGITS.fullmatch(digits) else digits
         try:
             value = from_excel(number, self.epoch, timedelta=is_duration)
-            if isinstance(value, datetime) and not has_hours and value.time() == time():
+            if isinstance(value, datetime) and not shows_hours and value.time() == time():
                 value = value.date()  # a day, not its midnight
             return cell_text(value)
         except (OverflowError, ValueError):
             return "#VALUE!"
+
+
+def has_hours(code: str) -> bool:
+    """Return whether a date format shows hours: an h that is no language and no text."""
+    return HOURS.search(STRIP_RE.sub("", code.partition(";")[0])) is not None
 
 
 def next_number(row: dict[str, str], previous: int) -> int:

@@ -1,13 +1,16 @@
 """What people choose for a file: how it writes dates, numbers and phones, and what its values mean."""
 
 from datetime import date
+from io import BytesIO
 from typing import Any
 
 import pytest
 from django.test import Client
+from openpyxl import Workbook
 
 from appointments.models import Appointment
 from leads.imports import choices
+from leads.imports.files import read_rows
 from leads.imports.models import Import
 from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization
@@ -211,3 +214,52 @@ def test_a_choice_is_for_the_value_whatever_stands_around_it(mia: Client, organi
     assert [(value.text, value.rows) for value in column.values] == [("tiny", 4)]
     sizes = [list(lead.custom_values.values()) for lead in Lead.objects.of(organization)]
     assert sizes == [["small"]] * 4
+
+
+FORMATS = {
+    "[$-de-CH]d. mmmm yyyy": "2031-12-07",
+    '[$-zh-CN]yyyy"h"m"h"d': "2031-12-07",
+    "dd/mm/yyyy\\h": "2031-12-07",
+    'yyyy-mm-dd;"h"': "2031-12-07",
+    "[$-de-CH]d. mmmm yyyy hh:mm": "2031-12-07 00:00:00",
+    "d/m/yy H:MM": "2031-12-07 00:00:00",
+}
+
+
+@pytest.mark.parametrize(("code", "text"), FORMATS.items())
+def test_only_a_format_with_hours_makes_a_day_of_a_workbook_its_midnight(code: str, text: str) -> None:
+    book, content = Workbook(), BytesIO()
+    book.active.append(["Time"])
+    book.active.append([date(2031, 12, 7)])
+    book.active["A2"].number_format = code
+    book.save(content)
+
+    assert list(read_rows(content.getvalue())) == [(1, ["Time"]), (2, [text])]
+
+
+def test_a_text_of_a_workbook_is_no_number_that_could_be_read_in_two_ways(
+    mia: Client, organization: Organization
+) -> None:
+    field = make_custom_field(organization, "LEAD", "budget", type="NUMBER")
+    budgets = ["1.500", 1.5, 1.234, "-12.750", 1500]
+    rows = [[f"{name}@example.com", budget] for name, budget in zip("abcde", budgets, strict=True)]
+    page = Page(mia, organization, workbook(["email", "Budget"], *rows), name="leads.xlsx")
+
+    page.run(reading={"numbers": ""})
+
+    leads = Lead.objects.of(organization).order_by("email")
+    assert [lead.custom_values.get(str(field.pk)) for lead in leads] == [None, 1.5, 1.234, None, 1500]
+    assert page.row.reasons["PARTIAL"] == {"Budget can be read in two ways, with a point or without": 2}
+
+
+@pytest.mark.parametrize(("numbers", "text"), [(",", 1500), (".", 1.5)])
+def test_the_chosen_format_counts_for_texts_of_a_workbook_not_for_its_numbers(
+    mia: Client, organization: Organization, numbers: str, text: float
+) -> None:
+    field = make_custom_field(organization, "LEAD", "budget", type="NUMBER")
+    rows = [["a@example.com", "1.500"], ["b@example.com", 1.234]]
+
+    Page(mia, organization, workbook(["email", "Budget"], *rows), name="leads.xlsx").run(reading={"numbers": numbers})
+
+    leads = Lead.objects.of(organization).order_by("email")
+    assert [lead.custom_values.get(str(field.pk)) for lead in leads] == [text, 1.234]
