@@ -13,7 +13,7 @@ from django.db.models.functions import Cast, Length
 
 from foundation.api.emails import spellings
 from foundation.db.expressions import is_any_of
-from leads.imports.importers import normalize
+from leads.imports.importers import normalize, zone_of
 from leads.imports.models import Import, ImportColumn, ImportKind, ImportRow, ImportState, Verdict
 from leads.imports.services import cancel_import
 from leads.imports.terms import (
@@ -123,13 +123,15 @@ class Mentions:
         is_named = is_by_name and self.are_named_in(row.cells)
         return is_named or self.are_in(texts) or self.are_in_references(row.cells, row.file_import.mapping)
 
+    def are_in_name(self, file_import: Import) -> bool:
+        return self.are_in([file_import.file_name]) or self.are_named_in([file_import.file_name])
+
     def are_in_header(self, file_import: Import) -> bool:
         # A header with an e-mail is a row of the file.
-        header, name = file_import.header, file_import.file_name
+        header = file_import.header
         return (
-            self.are_in([*header, name])
+            self.are_in(header)
             or self.are_in_references(header, file_import.mapping)
-            or self.are_named_in([name])
             or (any("@" in cell for cell in header) and self.are_named_in(header))
         )
 
@@ -253,15 +255,24 @@ def forget_headers(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
     # A header can mention a person: in a file without a header, the first row counts as the header.
     imports = Import.objects.of(lead.organization).filter(pk__in=ids).order_by("pk").defer("file")
     for file_import in imports.select_for_update(no_key=True):
-        if is_about := mentions.are_in_header(file_import):
+        is_in_header = mentions.are_in_header(file_import)
+        if is_about := is_in_header or mentions.are_in_name(file_import):
             while forget_history([file_import.pk], BATCH):  # its entries have the file's name
                 pass
+            file_import.file_name = ERASED_NAME
+        if is_in_header:
             names = {normalize(text) for text in file_import.header}
             ImportColumn.objects.of(lead.organization).filter(kind=file_import.kind, name__in=names).delete()
-            file_import.header, file_import.file_name = [""] * len(file_import.header), ERASED_NAME
+            file_import.header = [emptied(text) for text in file_import.header]
         if is_about or file_import.terms is None:
             file_import.terms = terms_of(lead.organization_id, [*file_import.header, file_import.file_name])
             file_import.save(update_fields=["header", "file_name", "terms"])
+
+
+def emptied(text: str) -> str:
+    """Return a header cell without its text, but with the time zone that the import reads the column's times in."""
+    zone = zone_of(text)
+    return f"({zone.key})" if zone else ""
 
 
 FORGET: dict[type[TenantModel], Callable[[Lead, Mentions, Sequence[UUID]], None]] = {

@@ -592,15 +592,19 @@ def test_headers_and_names_of_files_that_mention_the_lead_are_emptied(
     lead: Lead, owner: Client, organization: Organization
 ) -> None:
     stored = load(organization, f"{EMAIL},Ada,x\nbob@example.com,Bob,y\n", name="Ada Lovelace.csv")
+    zoned = load(organization, f"Time (Europe/Berlin),{EMAIL}\n2027-01-05 10:00,bob@example.com\n", name="a.csv")
+    named = load(organization, "Time (Asia/Tokyo),E-mail\n2027-01-05 10:00,bob@example.com\n", name="Ada Lovelace.csv")
     other = load(organization, "E-mail,Ada\nbob@example.com,Bob\n", name="Ada and Zoe.csv")
     owner.post(admin_url(Import, "change", stored.pk), {"step": "columns"})
     owner.post(admin_url(Import, "change", stored.pk), {"step": "cancel"})
 
     erase_by_page(owner, lead)
 
-    stored.refresh_from_db()
-    other.refresh_from_db()
+    for row in (stored, zoned, named, other):
+        row.refresh_from_db()
     assert (stored.header, stored.file_name) == (["", "", ""], "erased")
+    assert (zoned.header, zoned.file_name) == (["(Europe/Berlin)", ""], "erased"), "its times are still read as before"
+    assert (named.header, named.file_name) == (["Time (Asia/Tokyo)", "E-mail"], "erased")
     assert (other.header, other.file_name) == (["E-mail", "Ada"], "Ada and Zoe.csv")
     assert not LogEntry.objects.filter(object_id=str(stored.pk)).exists()
 
