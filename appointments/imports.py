@@ -23,7 +23,7 @@ from leads.imports.importers import Column, Importer, Plan, Problem, is_same_sta
 from leads.imports.leads import EMAIL, FIRST_NAME, LAST_NAME, PHONE
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
-from leads.models import CustomField, Lead
+from leads.models import CustomField, Lead, LeadMerge
 from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership
@@ -104,6 +104,8 @@ class AppointmentImporter(Importer):
         known, former, emails, notes = self.find(plans, lock)
         for plan in plans:
             self.choose_subject(plan, known, former)
+        self.forget_merged_emails(plans, emails)
+        for plan in plans:
             if plan.problems:
                 continue
             if plan.subject:
@@ -149,6 +151,23 @@ class AppointmentImporter(Importer):
             plan.subject = found[0]
         elif not reference:
             plan.refuse("Appointment ID: is not known" if id else "Reference: is missing")
+
+    def forget_merged_emails(self, plans: Sequence[Plan], emails: dict[UUID, str]) -> None:
+        """Remove addresses of leads that were merged into the appointment's lead: they are its own, too (L22)."""
+        others = [
+            (plan, plan.subject.lead_id, email_key(plan.values["lead_email"]))
+            for plan in plans
+            if plan.subject
+            and "lead_email" in plan.values
+            and email_key(plan.values["lead_email"]) != email_key(emails[plan.subject.pk])
+        ]
+        if not others:
+            return
+        merges = LeadMerge.objects.of(self.organization).filter(lead__in={lead_id for _, lead_id, _ in others})
+        merged = {(lead_id, email_key(email)) for lead_id, email in merges.values_list("lead", "email") if email}
+        for plan, *address in others:
+            if tuple(address) in merged:
+                del plan.values["lead_email"]
 
     def describe(self, plan: Plan) -> None:
         plan.problems += [Problem(f"{label}: is missing") for name, label in NEEDED.items() if name not in plan.values]

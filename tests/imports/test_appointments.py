@@ -11,6 +11,7 @@ from organizations.models import Membership, Organization
 from tests.client import ApiClient
 from tests.factories import events_of, make_custom_field, make_provider_appointment, notifications_of
 from tests.imports.files import Page, csv_file
+from tests.merging.leads import make_lead, merge
 
 HEADER = ["Reference", "Lead e-mail", "Time", "Event type", "Host", "Outcome", "Meeting URL", "Note"]
 PAST, FUTURE = "2026-03-02 10:00", "2031-03-03 10:00"
@@ -286,3 +287,26 @@ def test_the_check_says_that_another_time_books_a_canceled_call_again(
     assert verdict == "CHANGED"
     assert details.endswith(f"→ {FUTURE}; Outcome: Canceled → Appointment booked")
     assert appointment_with(organization, "a-1").outcome.name == "Appointment booked"
+
+
+def test_the_address_of_a_merged_lead_is_that_of_the_kept_one(
+    mia: Client, organization: Organization, other_organization: Organization, api: ApiClient, other_api: ApiClient
+) -> None:
+    """docs/interface.md, L22"""
+    kept, merged = (make_lead(client, email) for client, email in ((api, "ada@example.com"), (api, "bob@example.com")))
+    api.book(external_reference="a-1", lead_email="bob@example.com")
+    other = [make_lead(other_api, email) for email in ("ada@example.com", "eve@example.com")]
+    api.book(external_reference="a-2", lead_email="cy@example.com")
+    merge(organization, kept, merged)
+    merge(other_organization, *other)
+    rows = [["a-1", "BOB@example.com", "First"], ["a-2", "bob@example.com", "No"]]
+    again = [["a-1", "ada@example.com", "Second"], ["a-1", "eve@example.com", "No"]]
+    header = ["Reference", "Lead e-mail", "Note"]
+
+    pages = [Page(mia, organization, csv_file(header, *some), kind="APPOINTMENTS").run() for some in (rows, again)]
+
+    assert [note.note for note in appointment_with(organization, "a-1").notes.all()] == ["Second", "First"]
+    assert [page.report() for page in pages] == [
+        [(3, "REFUSED", "Lead e-mail: the appointment is one of cy@example.com")],
+        [(3, "REFUSED", "Lead e-mail: the appointment is one of ada@example.com")],
+    ]
