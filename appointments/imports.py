@@ -1,7 +1,7 @@
 """The importer of appointments: by reference, or by the ID that our export writes."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from uuid import UUID
 
@@ -24,13 +24,16 @@ from leads.imports.leads import EMAIL, FIRST_NAME, LAST_NAME, PHONE
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
 from leads.models import CustomField, Lead, LeadMerge
-from leads.services import check_not_erased
+from leads.phones import parse_phone
+from leads.services import LeadValues, check_not_erased, fill_lead
 from organizations.actors import Actor
 from organizations.models import Membership
 from statuses.models import Board, Status, StatusRole
 from statuses.services import default_status
 
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
+LEAD_VALUES = {"lead_first_name", "lead_last_name", "lead_phone"}
+LEAD_COLUMNS = {"first_name": "First name", "last_name": "Last name", "phone_e164": "Phone"}
 LEAD_EMAIL = ("email", "e mail", "invitee email", "lead", *EMAIL)
 OUTCOME = ("status", "appointment status", "result")
 EVENT_TYPE = ("event type name", "appointment type", "meeting type")
@@ -105,10 +108,12 @@ class AppointmentImporter(Importer):
         for plan in plans:
             self.choose_subject(plan, known, former)
         self.forget_merged_emails(plans, emails)
+        leads = self.find_leads(plans)
         for plan in plans:
             if plan.problems:
                 continue
             if plan.subject:
+                self.compare_lead(plan, leads.get(plan.subject.lead_id))
                 self.compare(plan, plan.subject, emails[plan.subject.pk], notes)
             else:
                 self.describe(plan)
@@ -168,6 +173,26 @@ class AppointmentImporter(Importer):
         for plan, *address in others:
             if tuple(address) in merged:
                 del plan.values["lead_email"]
+
+    def find_leads(self, plans: Sequence[Plan]) -> dict[UUID, Lead]:
+        """Return the leads of the appointments whose rows have names or a phone, by their ids."""
+        subjects = [plan.subject for plan in plans if plan.subject and LEAD_VALUES & plan.values.keys()]
+        ids = {subject.lead_id for subject in subjects if subject.source == AppointmentSource.MANUAL}
+        return {lead.pk: lead for lead in Lead.objects.of(self.organization).filter(pk__in=ids)} if ids else {}
+
+    def compare_lead(self, plan: Plan, lead: Lead | None) -> None:
+        """Fill what the lead lacks, as in a booking (`BookingData.fills_names`)."""
+        if lead is None:
+            return
+        values: LeadValues = {
+            "first_name": plan.values.get("lead_first_name", ""),
+            "last_name": plan.values.get("lead_last_name", ""),
+            "phone": parse_phone(plan.values.get("lead_phone", ""), self.organization.default_country),
+        }
+        before = {name: getattr(lead, name) for name in LEAD_COLUMNS}
+        fill_lead(lead, values)  # not stored
+        for name, label in LEAD_COLUMNS.items():
+            plan.change(label, before[name], getattr(lead, name), change_lead=partial(fill_lead, values=values))
 
     def describe(self, plan: Plan) -> None:
         plan.problems += [Problem(f"{label}: is missing") for name, label in NEEDED.items() if name not in plan.values]
@@ -247,6 +272,7 @@ class AppointmentImporter(Importer):
         data: dict[str, Any] = {name: values[name] for name in (*names, "meeting_url") if name in values}
         data |= {f"{name}_email": values[name].user.email for name in MEMBERS if name in values}
         data |= {"event_type_name": values["event_type"], "notes": values.get("note", "")}
+        data["fills_names"] = True
         request: BookingData = data  # type: ignore[assignment]
         outcome = plan.fields.get("outcome")
         is_off = outcome is not None and outcome.role in REOPENED_ROLES
@@ -269,11 +295,11 @@ class AppointmentImporter(Importer):
     def edit(self, id: UUID, fields: dict[str, Any], actor: Actor, *, notifies: bool) -> None:
         stored = get_for_update(self.organization, id)
         previous, outcome = stored.outcome, fields.get("outcome")
-        values = {name: value for name, value in fields.items() if name != "outcome"}
+        values = {name: value for name, value in fields.items() if name not in ("outcome", "change_lead")}
         set_values(stored, status_id=outcome.pk if outcome else None, **values)
         if outcome and outcome == previous:  # another time has booked the call again
             replace_outcome(stored, outcome)
             notifies = False
         lead_stays = stored.ends_at < stored.created_at
         options: dict[str, Any] = {"lead_stays": lead_stays, "notifies": notifies, "notify_lead": False}
-        save_appointment(stored, previous, actor, **options)
+        save_appointment(stored, previous, actor, change_lead=fields.get("change_lead"), **options)

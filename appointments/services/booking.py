@@ -23,7 +23,14 @@ from foundation.db.writes import insert_or_get
 from leads.custom_values import merge_custom_values
 from leads.models import CustomField, Lead, Source, TouchPointType
 from leads.phones import parse_phone
-from leads.services import SOURCE_BY_NAME, find_members, get_or_create_source, normalized_source_name, upsert_lead
+from leads.services import (
+    SOURCE_BY_NAME,
+    LeadValues,
+    find_members,
+    get_or_create_source,
+    normalized_source_name,
+    upsert_lead,
+)
 from notifications.models import Kind, Notification
 from notifications.services import insert_notifications
 from optins.models import UTM_FIELDS, OptIn
@@ -66,9 +73,13 @@ CONTEXT_QUERY = CombinedQuery(
 
 
 class BookingData(TypedDict, total=False):
-    """The fields of `BookingInputSerializer`, and the new appointment's `id`, which the admin's form chooses."""
+    """The fields of `BookingInputSerializer`, and two more.
+
+    The admin's form chooses the `id` of the new appointment; an import `fills_names` that a known lead lacks (L4).
+    """
 
     id: UUID
+    fills_names: bool
     external_reference: Required[str | None]
     schedule_time: Required[datetime]
     lead_id: UUID
@@ -251,7 +262,10 @@ def upsert_booked_lead(
 ) -> tuple[Lead, bool]:
     """Return the lead that the booking names, locked, and whether it is new."""
     email, first_name, time = data.get("lead_email", ""), data.get("lead_first_name"), data["schedule_time"]
-    is_upcoming = time > now()
+    is_upcoming, last_name = time > now(), data.get("lead_last_name", "")
+    values: LeadValues = {"phone": parse_phone(data.get("lead_phone", ""), organization.default_country)}
+    if data.get("fills_names"):
+        values |= {"first_name": first_name or "", "last_name": last_name}
     lead, is_new = upsert_lead(
         organization=organization,
         actor=actor,
@@ -263,12 +277,12 @@ def upsert_booked_lead(
             "last_source": source,
             "first_name": first_name or email.partition("@")[0],
             "is_first_name_from_email": not first_name,
-            "last_name": data.get("lead_last_name", ""),
+            "last_name": last_name,
             "setter": find_setter(organization, traffic_of(data).get("utm_content") or ""),
             "next_touch_point_at": time if is_upcoming else None,
             "next_touch_point_type": TouchPointType.APPOINTMENT.value if is_upcoming else None,
         },
-        phone=parse_phone(data.get("lead_phone", ""), organization.default_country),
+        **values,
     )
     if lead.is_erased:
         raise ValidationFailed({"lead_id" if data.get("lead_id") else "lead_email": ["is that of an erased lead"]})

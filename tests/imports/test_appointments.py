@@ -310,3 +310,49 @@ def test_the_address_of_a_merged_lead_is_that_of_the_kept_one(
         [(3, "REFUSED", "Lead e-mail: the appointment is one of cy@example.com")],
         [(3, "REFUSED", "Lead e-mail: the appointment is one of ada@example.com")],
     ]
+
+
+NAMES = ["Reference", "Lead e-mail", "Time", "Event type", "First name", "Last name", "Phone"]
+
+
+def test_names_and_phone_fill_what_a_known_lead_lacks(
+    mia: Client, organization: Organization, other_organization: Organization, api: ApiClient, other_api: ApiClient
+) -> None:
+    for client in (api, other_api):
+        client.book(external_reference="a-1", lead_email="ada@example.com", lead_first_name=None, lead_phone=None)
+        client.submit(email="bob@example.com", first_name="Bob")
+    rows = [
+        ["a-1", "ada@example.com", "", "", "Augusta", "King", "+14155552671"],
+        ["b-1", "bob@example.com", FUTURE, "Coaching", "Robert", "Byron", "+14155552672"],
+    ]
+    page = Page(mia, organization, csv_file(NAMES, *rows), kind="APPOINTMENTS")
+    page.check()
+    checked = page.report()
+
+    page.press("start")
+
+    fields = ("first_name", "last_name", "phone_e164")
+    leads = {lead.email[:3]: [getattr(lead, name) for name in fields] for lead in Lead.objects.of(organization)}
+    assert checked[0] == (2, "CHANGED", "First name: ada → Augusta; Last name: – → King; Phone: – → +14155552671")
+    assert leads == {"ada": ["Augusta", "King", "+14155552671"], "bob": ["Bob", "Byron", "+14155552672"]}
+    assert events_of(organization).count("lead.updated") == 1
+    assert events_of(other_organization).count("lead.updated") == 0
+    again = Page(mia, organization, csv_file(NAMES, *rows), kind="APPOINTMENTS").run()
+    assert again.row.counts == {"UNCHANGED": 2}
+
+    page.press("undo")
+
+    ada = Lead.objects.of(organization).get(email="ada@example.com")
+    assert [getattr(ada, name) for name in fields] == ["ada", "", None]
+    assert ada.is_first_name_from_email
+
+
+def test_a_phone_that_is_corrected_after_the_import_reaches_the_lead(mia: Client, organization: Organization) -> None:
+    row = ["a-1", "ada@example.com", FUTURE, "Coaching", "Ada", "", "415"]
+    page = Page(mia, organization, csv_file(NAMES, row), kind="APPOINTMENTS").run()
+    header, [*cells, problem] = page.refused_rows()
+
+    Page(mia, organization, csv_file(header[:-1], [*cells[:-1], "+14155552671"]), kind="APPOINTMENTS").run()
+
+    assert problem.startswith("Left out: Phone")
+    assert Lead.objects.of(organization).get().phone_e164 == "+14155552671"
