@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from foundation.api.emails import email_key
+from foundation.db.timestamps import isoformat_z
 from leads.models import Lead
 from leads.privacy.erasing import open_erasure, request_erasure
 from leads.privacy.export import export_lead
@@ -83,6 +84,9 @@ def export_json(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Confi
     form=ErasureForm,
     danger=True,
     permission="erase",
+    state=lambda lead: f"{isoformat_z(lead.updated_at)} {describe_rows(lead)}",
+    is_done=lambda lead, form: lead.is_erased or open_erasure(lead) is not None,
+    locks=False,  # erasing locks the lead after the rows of imports
 )
 def erase(page: RecordAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> str:
     erasure = request_erasure(organization=lead.organization, actor=actor_of(request), lead_id=lead.pk)

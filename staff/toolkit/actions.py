@@ -65,11 +65,11 @@ class ObjectAction:
     """A button on a row's page.
 
     `question` is the text of the confirmation page, or a function of the row that returns it. With `state`, a form
-    works only while `state(row)` is what it was when the form was shown. If not, `is_done(row, form)` says whether all
-    that the form says is stored (it was sent twice), or someone else has changed the row. In the latter case the form
-    is shown again if something was typed. `next_url` is the page that follows, by default the row's. `answer` makes
-    another response, from the request, the row and the handler's result. Without `is_atomic` the handler has
-    transactions of its own.
+    works only while `state(row)` is what it was when the form was shown, for which the row is locked unless `locks` is
+    False. If not, `is_done(row, form)` says whether all that the form says is stored (it was sent twice), or someone
+    else has changed the row. In the latter case the form is shown again if something was typed. `next_url` is the page
+    that follows, by default the row's. `answer` makes another response, from the request, the row and the handler's
+    result. Without `is_atomic` the handler has transactions of its own.
     """
 
     handler: Handler
@@ -83,6 +83,7 @@ class ObjectAction:
     permission: str = "change"
     state: Callable[[Any], object] | None = None
     is_done: Callable[[Any, Any], bool] = lambda row, form: True
+    locks: bool = True
     next_url: Callable[[HttpRequest, Any], str] = lambda request, row: row_url(row)
     answer: Callable[[HttpRequest, Any, Any], HttpResponseBase] | None = None
     is_atomic: bool = True
@@ -137,7 +138,7 @@ class ObjectAction:
         return redirect(url)
 
     def refusal(self, request: HttpRequest, row: Any, form: ConfirmationForm) -> str:
-        """Return why nothing can be done, or "". Locks the row of a button with `state` if its form was sent.
+        """Return why nothing can be done, or "". Locks the row of a button that `locks` if its form was sent.
 
         The form may be stale, so the row is read again. A link can have a state, too, such as that of a calendar.
         """
@@ -148,7 +149,8 @@ class ObjectAction:
         present = row
         if request.method == "POST":
             rows = type(row).objects
-            present = (rows.of(row.organization) if hasattr(rows, "of") else rows).select_for_update().get(pk=row.pk)
+            rows = rows.of(row.organization) if hasattr(rows, "of") else rows
+            present = (rows.select_for_update() if self.locks else rows).get(pk=row.pk)
         if str(self.state(present)) == seen:
             return impossible
         if self.is_done(present, form):

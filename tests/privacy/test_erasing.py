@@ -448,6 +448,35 @@ def test_only_the_leads_email_confirms(lead: Lead, owner: Client, organization: 
     assert snapshot_of(organization) == before
 
 
+@pytest.mark.parametrize("act", ["merge", "book", "note"])
+def test_what_has_happened_to_the_lead_since_the_form_was_opened_is_shown_before_it_is_erased(
+    owner: Client, organization: Organization, api: ApiClient, act: str
+) -> None:
+    """docs/guarantees.md, D30"""
+    lead = UUID(api.submit(email=EMAIL).json()["data"]["lead_id"])
+    other = UUID(api.submit(email="bob@example.com").json()["data"]["lead_id"])
+    api.book(lead_email="bob@example.com" if act == "merge" else EMAIL, external_reference="first")
+    url = admin_url(Lead, "erase", lead)
+    opened = {"email": EMAIL, "state": owner.get(url).context["state"]}
+    if act == "merge":
+        merge_leads(organization=organization, actor=SYSTEM, keep=lead, merge=other)
+    elif act == "book":
+        # A later call than the next one leaves the lead as it is.
+        api.book(lead_email=EMAIL, external_reference="second", schedule_time="2031-03-03T09:00:00Z")
+    else:
+        api.post(f"/api/external/leads/{lead}/notes", {"note": "Called"})
+
+    refused = owner.post(url, opened)
+    kept = Lead.objects.of(organization).filter(email=EMAIL).exists()
+    sent = {"email": EMAIL, "state": refused.context["state"]}
+    erased, again = owner.post(url, sent), owner.post(url, sent)
+
+    assert (refused.status_code, kept) == (200, True)
+    assert "has changed this since you opened" in form_errors(refused)[0]
+    assert (erased.status_code, again.status_code) == (302, 302)
+    assert Lead.objects.of(organization).get(pk=lead).is_erased
+
+
 @pytest.mark.parametrize("role", MemberRole.values)
 def test_owners_and_managers_erase_and_sales_ops_exports_too(
     api: ApiClient, organization: Organization, role: str
