@@ -5,11 +5,13 @@ any number of leads; the database function `leads_similar` says what counts. A t
 with all others, and keeps the pairs for the list. A lead's own page asks for them directly.
 """
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Q
 
 from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
@@ -59,19 +61,14 @@ WHERE NOT EXISTS (
 ORDER BY similar_lead.reasons DESC, similar_lead.id
 """
 
-# The pairs of one lead become those of another, with which it is merged.
-KEEP_DISMISSALS = """
+# Those of the others that are still there.
+DISMISS = """
 INSERT INTO leads_possibleduplicate (id, organization_id, created_at, first_id, second_id, reasons, is_dismissed)
-SELECT uuidv7(), %(organization)s, %(now)s, least(third_id, %(keep)s), greatest(third_id, %(keep)s), 0, true
+SELECT uuidv7(), %(organization)s, %(now)s, least(other.id, %(lead)s), greatest(other.id, %(lead)s), 0, true
 FROM (
-    SELECT second_id FROM leads_possibleduplicate
-    WHERE first_id = %(merge)s AND organization_id = %(organization)s AND is_dismissed
-    UNION
-    SELECT first_id FROM leads_possibleduplicate
-    WHERE second_id = %(merge)s AND organization_id = %(organization)s AND is_dismissed
-) AS pair (third_id)
-WHERE third_id <> %(keep)s
-ORDER BY 4, 5
+    SELECT id FROM leads_lead WHERE organization_id = %(organization)s AND id = ANY(%(others)s)
+    ORDER BY id FOR KEY SHARE
+) AS other
 ON CONFLICT (first_id, second_id) DO UPDATE SET is_dismissed = true
 """
 
@@ -128,10 +125,36 @@ def dismiss(*, organization: Organization, leads: tuple[UUID, UUID]) -> None:
     )
 
 
-def keep_dismissals(*, organization: Organization, keep: UUID, merge: UUID) -> None:
-    """Dismiss the pairs of the lead `keep` with each lead whose pair with `merge` is dismissed."""
+def keep_dismissals(*, organization: Organization, keep: UUID, merge: UUID) -> dict[str, list[UUID]]:
+    """Dismiss the pairs of the lead `keep` with each lead whose pair with `merge` is dismissed.
+
+    Return what undoing it needs. Locks the other leads against deletion.
+    """
+    merged, kept = (dismissed_with(organization, lead_id) for lead_id in (merge, keep))
+    added = merged - kept - {keep}
+    dismiss_pairs(organization, keep, added)
+    return {"merged": sorted(merged), "added": sorted(added)}
+
+
+def restore_dismissals(*, organization: Organization, keep: UUID, restored: UUID, stored: dict[str, list[str]]) -> None:
+    """Undo `keep_dismissals`, whose result was stored. Locks the other leads against deletion."""
+    added = [UUID(id) for id in stored["added"]]
+    rows = PossibleDuplicate.objects.of(organization)
+    # A search finds what they have in common again.
+    rows.filter(Q(first=keep, second__in=added) | Q(second=keep, first__in=added)).delete()
+    dismiss_pairs(organization, restored, [UUID(id) for id in stored["merged"]])
+
+
+def dismissed_with(organization: Organization, lead_id: UUID) -> set[UUID]:
+    rows = PossibleDuplicate.objects.of(organization).filter(Q(first=lead_id) | Q(second=lead_id), is_dismissed=True)
+    return {id for pair in rows.values_list("first_id", "second_id") for id in pair} - {lead_id}
+
+
+def dismiss_pairs(organization: Organization, lead_id: UUID, others: Collection[UUID]) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(KEEP_DISMISSALS, {"organization": organization.pk, "now": now(), "keep": keep, "merge": merge})
+        cursor.execute(
+            DISMISS, {"organization": organization.pk, "now": now(), "lead": lead_id, "others": list(others)}
+        )
 
 
 def describe_reasons(reasons: int) -> str:

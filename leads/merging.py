@@ -22,7 +22,7 @@ from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
-from leads.duplicates import keep_dismissals
+from leads.duplicates import keep_dismissals, restore_dismissals
 from leads.models import Lead, LeadMerge, NextStep, PossibleDuplicate
 from leads.privacy.models import Erasure, UndoneMerge
 from leads.serializers import LeadDetailSerializer, LeadSummarySerializer
@@ -90,7 +90,7 @@ def merge_leads(
 
     ids = {model: move_rows(model, field, other, lead) for model, field in relations()}
     take_values(lead, other, values)
-    keep_dismissals(organization=organization, keep=keep, merge=merge)
+    dismissals = keep_dismissals(organization=organization, keep=keep, merge=merge)
     other.delete()
     lead.save_version()
     if lead.status_id != old["status_id"]:
@@ -108,6 +108,7 @@ def merge_leads(
         "merged": other_columns,
         "kept": {name: value for name, value in old.items() if value != getattr(lead, name)},
         "moved": {model._meta.label_lower: moved for model, moved in ids.items() if moved},
+        "dismissals": dismissals,
     }
     row.save(update_fields=["snapshot"])
     merges = LeadMerge.objects.of(organization).filter(lead=lead, snapshot__isnull=False)
@@ -216,6 +217,8 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
     restored = restore_lead(row)
     for model, field in relations():
         move_rows(model, field, lead, restored, ids.get(model, []))
+    if dismissals := row.snapshot.get("dismissals"):  # older merges have none
+        restore_dismissals(organization=organization, keep=lead.pk, restored=restored.pk, stored=dismissals)
     is_moved = lead.status_id != from_status_id
     if is_moved:
         insert_all(build_status_change(lead, actor, from_status_id))

@@ -160,6 +160,48 @@ def test_pairs_that_are_no_duplicates_are_remembered_also_when_a_lead_is_merged(
         dismiss(organization=organization, leads=(ids[1], ids[0]))
 
 
+def test_undoing_a_merge_remembers_the_pairs_of_before(
+    api: ApiClient, other_api: ApiClient, organization: Organization, other_organization: Organization
+) -> None:
+    ids = [make_lead(api, f"ada{tag}@example.com") for tag in ("", "+1", "+2", "+3")]
+    others = [make_lead(other_api, f"ada{tag}@example.com") for tag in ("", "+1")]
+    first, second, third, fourth = ids
+    for pair in ((second, third), (first, fourth), (second, fourth), (first, second)):
+        dismiss(organization=organization, leads=pair)
+    dismiss(organization=other_organization, leads=(others[0], others[1]))
+    before = dismissed(organization)
+    search()
+    merge(organization, first, second)
+    assert dismissed(organization) == {frozenset([first, third]), frozenset([first, fourth])}
+
+    undo(organization, second)
+    search()
+
+    assert dismissed(organization) == before
+    assert pairs(organization) == {
+        ("ada@example.com", "ada+2@example.com", "Same mailbox"),
+        ("ada+2@example.com", "ada+3@example.com", "Same mailbox"),
+    }
+    assert len(dismissed(other_organization)) == 1
+
+
+def test_a_pair_is_not_remembered_of_a_lead_that_was_merged_since(api: ApiClient, organization: Organization) -> None:
+    first, second, third, fourth = (make_lead(api, f"{number}@example.com") for number in range(4))
+    dismiss(organization=organization, leads=(second, third))
+    merge(organization, first, second)
+    merge(organization, fourth, third)
+
+    undo(organization, second)
+
+    assert dismissed(organization) == {frozenset([first, fourth])}
+
+
+def dismissed(organization: Organization) -> set[frozenset[UUID]]:
+    """Return the pairs that are no duplicates."""
+    rows = PossibleDuplicate.objects.of(organization).filter(is_dismissed=True)
+    return {frozenset(pair) for pair in rows.values_list("first_id", "second_id")}
+
+
 def test_a_lead_with_many_such_pairs_is_merged_in_the_same_statements(
     api: ApiClient, organization: Organization
 ) -> None:
