@@ -273,7 +273,9 @@ def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUI
     rows = ImportUndo.objects.of(row.organization).exclude(file_import=stored)
     other = rows.filter(subject_id=row.subject_id, version__gt=version).select_related("file_import").first()
     if other:
-        return f"It has changed since: by the import of {other.file_import.file_name}."
+        # Not its file's name, which can be a person's: erasing that one would have to look for it here.
+        by, at = other.file_import.actor_name, other.file_import.created_at
+        return f"It has changed since: by another import, uploaded by {by}, {shown_time(at)}."
     ids = [row.subject_id, *parts]
     events = Event.objects.of(row.organization).filter(subject_id__in=ids, created_at__gt=version)
     own = Q(actor_id=stored.actor_id, actor_name=import_name(stored), created_at__lte=stored.finished_at)
@@ -286,8 +288,11 @@ def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUI
         last = events.aggregate(last=Max("created_at"))["last"] or version
         return "It has changed since." if subject.updated_at > last + TOLERANCE else ""
     what = event.type.replace(".", " ").replace("_", " ")
-    at = date_format(localtime(event.created_at), "DATETIME_FORMAT")
-    return f"It has changed since: {what}, by {event.actor_name}, {at}."
+    return f"It has changed since: {what}, by {event.actor_name}, {shown_time(event.created_at)}."
+
+
+def shown_time(at: datetime) -> str:
+    return date_format(localtime(at), "DATETIME_FORMAT")
 
 
 def import_name(stored: Import) -> str:
