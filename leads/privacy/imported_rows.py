@@ -46,6 +46,7 @@ REFERENCE_COLUMNS = {"id", "external_reference"}  # of appointments
 ERASED_NAME = "erased"
 # A name ends before these characters; domains and page addresses don't.
 SEPARATORS = re.compile(r"[.@/:]")
+DETAILS = re.compile("; |: | → ")  # between the parts of what a check says about a row
 MAX_NAME_WORDS = 12  # of a full name that is looked for in longer texts
 MAX_RESTARTS = 3
 MAX_CONDITIONS = 5  # that a request looks up
@@ -122,6 +123,10 @@ class Mentions:
         is_by_name = row.verdict == Verdict.REFUSED or not any("@" in cell for cell in row.cells)
         is_named = is_by_name and self.are_named_in(row.cells)
         return is_named or self.are_in(texts) or self.are_in_references(row.cells, row.file_import.mapping)
+
+    def are_in_details(self, row: ImportRow) -> bool:
+        """Return whether the check of another person's row names the lead: the two were merged then."""
+        return self.are_named_in(DETAILS.split(row.details)) and not self.are_named_in(row.cells)
 
     def are_in_name(self, file_import: Import) -> bool:
         return self.are_in([file_import.file_name]) or self.are_named_in([file_import.file_name])
@@ -240,6 +245,8 @@ def forget_rows(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
     for import_id, count in sorted(Counter(row.file_import_id for row in about).items(), key=str):
         Import.objects.of(lead.organization).filter(pk=import_id).update(erased=F("erased") + count)
     rows.filter(pk__in=[row.pk for row in about]).delete()
+    # The import refuses such a row if it would still change its lead: the check has to show that again.
+    rows.filter(pk__in=[row.pk for row in stored if mentions.are_in_details(row)]).update(details="")
 
 
 def forget_columns(lead: Lead, mentions: Mentions) -> None:

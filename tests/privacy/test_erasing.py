@@ -42,6 +42,7 @@ from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization, SavedView, SecurityEvent
 from tests.client import ApiClient
 from tests.factories import make_api, make_custom_field, make_member, owner_of, snapshot_of
+from tests.imports.files import Page
 from tests.jobs import send_notifications
 from tests.merging.leads import merge, undo
 from tests.merging.test_duplicates import form_of
@@ -555,6 +556,29 @@ def test_only_rows_of_imports_that_mention_the_lead_go(organization: Organizatio
     erase(Lead.objects.of(organization).get())
 
     assert [",".join(row.cells) for row in stored.rows.order_by("number")] == others
+
+
+def test_a_check_does_not_keep_the_names_of_a_lead_that_was_merged_then(
+    organization: Organization, api: ApiClient, owner: Client
+) -> None:
+    keep, other = (
+        UUID(api.submit(email=email, first_name=first, last_name=last).json()["data"]["lead_id"])
+        for email, first, last in (("ada@x.example", "Ada", "Lim"), ("al@x.example", "Wumbelina", "Trask"))
+    )
+    merge(organization, keep, other, "first_name", "last_name")
+    rows = ["E-mail,First name,Last name", "ada@x.example,Ada,Lim", "zoe@x.example,Wumbelina,Trask", "bo@x.example,Bo,"]
+    page = Page(owner, organization, "\n".join(rows).encode())
+    page.check()
+    before = page.report()
+    undo(organization, other)
+
+    erase(Lead.objects.of(organization).get(pk=other))
+
+    details = "First name: Wumbelina → Ada; Last name: Trask → Lim"
+    assert before[0] == (2, "CHANGED", details)
+    assert page.report() == [(2, "CHANGED", ""), *before[1:]]
+    page.press("start")
+    assert page.row.counts == {"NEW": 2, "UNCHANGED": 1}
 
 
 def test_rows_that_name_the_lead_only_by_an_appointment_go(organization: Organization, api: ApiClient) -> None:
