@@ -1,6 +1,7 @@
 """The rows of an uploaded CSV or XLSX file. Every limit is checked before the memory that it protects is used."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from io import StringIO
@@ -14,6 +15,7 @@ MAX_ROW_TEXT, MAX_TEXT = 100_000, 100_000_000
 # Characters of a row in a CSV file, with its quotation marks and separators: few enough to split it in one call.
 MAX_CSV_ROW = 4 * MAX_ROW_TEXT
 DELIMITERS = ",;\t|"
+SEPARATOR_LINE = re.compile(rf"sep=([{DELIMITERS}])(?:\r\n?|\n)", re.I)
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 NOT_TEXT = "This is neither a CSV file nor an Excel workbook (.xlsx)."
 OLD_EXCEL = "This is a workbook of an old Excel (.xls). Save it as .xlsx or CSV."
@@ -78,6 +80,9 @@ def check_row(number: int, row: Sequence[str]) -> None:
 def read_csv(content: bytes) -> Iterator[Row]:
     """Raise FileRefused if a row has `MAX_CSV_ROW` characters or more, before it is split."""
     text = decode(content)
+    delimiter = find_delimiter(text)
+    if match := SEPARATOR_LINE.match(text):
+        text = text[match.end() :]  # no row of a spreadsheet
     length = 0  # of the present row
 
     def lines() -> Iterator[str]:
@@ -90,7 +95,7 @@ def read_csv(content: bytes) -> Iterator[Row]:
                 raise FileRefused(f"The row at line {number} has {MAX_CSV_ROW:,} characters or more.")
             yield line
 
-    reader = csv.reader(lines(), delimiter=find_delimiter(text))
+    reader = csv.reader(lines(), delimiter=delimiter)
     try:
         for number, cells in enumerate(reader, 1):
             yield number, cells
@@ -117,6 +122,11 @@ def decode(content: bytes) -> str:
 
 
 def find_delimiter(text: str) -> str:
+    """Return what the first line says, as Excel writes it, or else what separates the first row into most cells."""
+    if match := SEPARATOR_LINE.match(text):
+        return match[1]
     # Not csv.Sniffer, which takes letters for separators, and takes time that grows with the square of a quoted text.
-    header = next((line for line in text[:MAX_CSV_ROW].splitlines() if line.strip()), "")
-    return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([header[:MAX_CELL]], delimiter=delimiter), [])))
+    header = text[:MAX_CSV_ROW].lstrip()[:MAX_CELL]
+    return max(
+        DELIMITERS, key=lambda delimiter: len(next(csv.reader(StringIO(header, newline=""), delimiter=delimiter), []))
+    )

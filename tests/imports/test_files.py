@@ -28,6 +28,31 @@ READABLE_FILES = {
 }
 
 
+@pytest.mark.parametrize(
+    ("content", "delimiter", "rows"),
+    [
+        (
+            '"E-mail\n(private)";"First name"\na@x.example;Ada\n',
+            ";",
+            [["E-mail\n(private)", "First name"], ["a@x.example", "Ada"]],
+        ),
+        ('\n\n"Name, first";E-mail\nAda;a@x.example\n', ";", [["Name, first", "E-mail"], ["Ada", "a@x.example"]]),
+        (
+            'E-mail;X;"Notes, texts\nand, more"\na@x.example;x;y\n',
+            ";",
+            [["E-mail", "X", "Notes, texts\nand, more"], ["a@x.example", "x", "y"]],
+        ),
+        ("sep=;\r\nE-mail;a,b,c\r\na@x.example;1\r\n", ";", [["E-mail", "a,b,c"], ["a@x.example", "1"]]),
+        ("sep=?\nx\n", ",", [["sep=?"], ["x"]]),
+        ('"' + "x" * 200 + "\ny\n", ",", None),
+    ],
+)
+def test_the_separator_is_that_of_the_first_row(content: str, delimiter: str, rows: list[list[str]] | None) -> None:
+    assert files.find_format(content.encode()) == delimiter
+    if rows:
+        assert [cells for _, cells in files.read_rows(content.encode())] == rows
+
+
 @pytest.mark.parametrize("name", READABLE_FILES)
 def test_a_file_is_read_whatever_its_encoding_and_separator(mia: Client, organization: Organization, name: str) -> None:
     Page(mia, organization, READABLE_FILES[name]()).run()
