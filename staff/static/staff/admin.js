@@ -1,8 +1,8 @@
 "use strict";
 
 // Before a form is sent, the page asks whether its session still exists, and whether the person must set up two-factor
-// sign-in first: the page for that would lose what has been entered. The second click of a double click sends nothing. The server adds a row once anyway; this keeps its first
-// response, which may show a secret.
+// sign-in first: the page for that would lose what has been entered. The second click of a double click sends nothing.
+// The server adds a row once anyway; this keeps its first response, which may show a secret.
 document.addEventListener(
   "submit",
   (event) => {
