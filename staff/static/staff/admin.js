@@ -44,7 +44,12 @@ window.addEventListener("pageshow", () => {
 
 function isEdited(field) {
   if (field.type === "hidden") return false;
-  if (field.options) return [...field.options].some((option) => option.selected !== option.defaultSelected);
+  if (field.options) {
+    const options = [...field.options];
+    // Without a default, the browser selects the first one.
+    if (!field.multiple && !options.some((option) => option.defaultSelected)) return field.selectedIndex > 0;
+    return options.some((option) => option.selected !== option.defaultSelected);
+  }
   if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
   return "defaultValue" in field && field.value !== field.defaultValue;
 }
