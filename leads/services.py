@@ -39,7 +39,7 @@ from leads.models import (
     TouchPointType,
 )
 from leads.phones import Phone, parse_phone
-from leads.privacy.models import Erasure
+from leads.privacy.models import IS_WITHDRAWABLE, Erasure
 from leads.serializers import CustomFieldDetailSerializer, LeadDetailSerializer
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
@@ -344,7 +344,7 @@ def check_not_erased(lead: Lead) -> None:
 
 
 def check_not_being_erased(lead: Lead) -> None:
-    if Erasure.objects.of(lead.organization).filter(lead_id=lead.pk, finished_at=None).exists():
+    if Erasure.objects.of(lead.organization).filter(~IS_WITHDRAWABLE, lead_id=lead.pk, finished_at=None).exists():
         raise BeingErased
 
 

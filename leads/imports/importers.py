@@ -36,7 +36,6 @@ MAX_DETAILS = 2000
 # Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
 LEAVE_OUT = "-"  # chosen instead of a target
-BLANK = "–"  # stands for no value
 # The cell beyond the header of a row whose cells are not stored.
 TOO_MANY_WORDS = "The row has too many words"
 
@@ -78,6 +77,7 @@ class Plan:
     subject: Any = None
     fields: dict[str, Any] = field(default_factory=dict)  # the new values of the subject's columns
     changes: list[str] = field(default_factory=list)  # the same, for people
+    hashes: list[int] = field(default_factory=list)  # of each change's values, which texts for people cut
     key: str = ""  # a hash of the value that may occur only once in a file
 
     @property
@@ -114,12 +114,9 @@ class Plan:
 
         What it has shown for a new record may fill what is empty in one that was added since.
         """
-        was_new = self.row.verdict == Verdict.NEW
         if self.subject is None:
-            return was_new
-        changes = [change.replace(f": {BLANK} → ", ": ", 1) if was_new else change for change in self.changes]
-        # Compared as a whole where the check's text was cut.
-        return self.details == self.row.details or all(change in self.row.details for change in changes)
+            return self.row.verdict == Verdict.NEW
+        return self.row.shown is None or set(self.hashes) <= set(self.row.shown)
 
     def refuse(self, text: str, reason: str = "") -> None:
         self.problems.append(Problem(text, reason))
@@ -127,6 +124,8 @@ class Plan:
     def change(self, label: str, before: object, after: object, **fields: object) -> None:
         if before != after:
             self.fields.update(fields)
+            values = repr((label, before or None, after)).encode("utf-8", "surrogatepass")
+            self.hashes.append(int.from_bytes(blake2b(values, digest_size=8).digest(), signed=True))
             self.changes.append(f"{label}: {f'{text_of(before)} → ' if self.subject else ''}{text_of(after)}")
 
 
@@ -314,7 +313,7 @@ def custom_name(field: CustomField) -> str:
 
 def text_of(value: object) -> str:
     if value is None or value == "":
-        return BLANK
+        return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return shorten(str(value), 100)

@@ -161,6 +161,8 @@ class ImportRow(TenantModel):
     is_partial = models.BooleanField(default=False, db_default=False, editable=False)
     # A hash of the checked row's e-mail or reference, which may come only once in a file.
     key = models.TextField(blank=True, default="", db_default="", editable=False)
+    # Hashes of the values before and after each change that the check has shown. Null in older rows.
+    shown = ArrayField(models.BigIntegerField(), null=True, editable=False)
     # Erasing a lead finds the row by these (`leads.imports.terms`). Null in older rows.
     terms = ArrayField(models.IntegerField(), null=True, editable=False)
 

@@ -36,13 +36,14 @@ ROWS_AT_A_TIME = 50  # that are loaded until a batch has `READ_TEXT` characters;
 
 STORE_VERDICTS = """
 UPDATE leads_importrow AS stored
-SET verdict = result.verdict, details = result.details, key = result.key, is_partial = result.is_partial, terms = CASE
+SET verdict = result.verdict, details = result.details, key = result.key, is_partial = result.is_partial,
+    shown = result.shown, terms = CASE
     -- Null in older rows, which are compared without terms.
     WHEN stored.terms IS NULL OR result.terms <@ stored.terms THEN stored.terms
     ELSE ARRAY(SELECT unnest(stored.terms) UNION SELECT unnest(result.terms))
 END
 FROM json_to_recordset(%s::json)
-    AS result (id uuid, verdict text, details text, key text, is_partial boolean, terms integer[])
+    AS result (id uuid, verdict text, details text, key text, is_partial boolean, shown bigint[], terms integer[])
 WHERE stored.organization_id = %s AND stored.id = result.id
 """
 
@@ -234,6 +235,7 @@ def store_verdicts(stored: Import, details: Mapping[Plan, str]) -> None:
             "details": text,
             "key": plan.key,
             "is_partial": plan.is_partial,
+            "shown": plan.hashes,
             "terms": terms_of(stored.organization_id, [text]),
         }
         for plan, text in details.items()

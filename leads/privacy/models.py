@@ -9,6 +9,8 @@ from organizations.actors import Actor, ActorFields, ActorKind
 from organizations.isolation import TenantModel
 
 RETENTION = Actor(ActorKind.SYSTEM, "", "Retention")
+# Of requests: the retention's that no worker has begun. They are withdrawn if something happens to the lead.
+IS_WITHDRAWABLE = Q(actor_kind=RETENTION.kind, actor_name=RETENTION.name, position__isnull=True, counts={})
 MIN_DAYS, MAX_DAYS = 30, 3_650  # of a retention
 
 

@@ -22,7 +22,7 @@ from leads.imports.turns import Turn
 from leads.models import Lead
 from leads.privacy.erasing import log_erasure, request_erasure
 from leads.privacy.imported_rows import FileUnread
-from leads.privacy.models import MAX_DAYS, RETENTION, Erasure, LeadRetention
+from leads.privacy.models import IS_WITHDRAWABLE, MAX_DAYS, RETENTION, Erasure, LeadRetention
 from leads.privacy.rules import load_activity, load_rules
 from leads.services import lock_lead
 from organizations.models import Organization, SecurityEventKind
@@ -133,8 +133,7 @@ def withdraw_requests(organization: Organization) -> None:
     erased at the same time. Locks each lead.
     """
     days = LeadRetention.objects.of(organization).values_list("days", flat=True).first()
-    about = {"actor_kind": RETENTION.kind, "actor_name": RETENTION.name, "finished_at": None}
-    requests = Erasure.objects.of(organization).filter(**about, position__isnull=True, counts={})
+    requests = Erasure.objects.of(organization).filter(IS_WITHDRAWABLE, finished_at=None)
     before = now() - timedelta(days=days or MAX_DAYS)
     for lead_id in list(requests.values_list("lead_id", flat=True)):
         with transaction.atomic():

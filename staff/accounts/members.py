@@ -50,7 +50,7 @@ def other_zone(member: Membership) -> str:
 
 
 def last_time(member: Membership) -> datetime | None:
-    """Return when the member was last here. What the person did before they joined, or after they left, is theirs."""
+    """Return when the member was last here, but nothing from before they joined or after they left."""
     times = (member.user.last_seen_at, member.user.last_login)
     return max((at for at in times if at and at >= member.created_at and member.is_active), default=None)
 

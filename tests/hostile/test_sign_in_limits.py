@@ -281,7 +281,7 @@ def change_password(client: Client, old: str) -> str:
     if response.status_code == 302:
         return "changed"
     page = response.content.decode()
-    return next((text for text in (REFUSED, "old password was entered incorrectly") if text in page), "?")
+    return next((text for text in (REFUSED, "The password is wrong.") if text in page), "?")
 
 
 def test_a_stolen_session_cannot_guess_the_password_without_end(host: Membership):
@@ -295,7 +295,7 @@ def test_a_stolen_session_cannot_guess_the_password_without_end(host: Membership
         counts.append(SecurityNotice.objects.filter(user=host.user).count())
     right = change_password(stolen, PASSWORD)
 
-    assert guesses == ["old password was entered incorrectly"] * 5 + [REFUSED] * 2
+    assert guesses == ["The password is wrong."] * 5 + [REFUSED] * 2
     assert right == REFUSED
     assert User.objects.get(pk=host.user_id).check_password(PASSWORD)
     # The person gets one e-mail, after the third.

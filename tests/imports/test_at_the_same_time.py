@@ -13,6 +13,7 @@ from leads.privacy.erasing import request_erasure
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from tests.client import ApiClient
+from tests.factories import make_custom_field
 from tests.imports.files import Page, csv_file
 from tests.merging.leads import make_lead, merge
 
@@ -185,3 +186,22 @@ def test_what_was_deleted_since_the_check_is_not_added_again(
 
     assert page.report() == [(2, "REFUSED", "The record has changed since the check")]
     assert not Lead.objects.of(organization).exists()
+
+
+def test_what_a_colleague_has_added_to_a_long_text_since_the_check_stays(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    """The check shows the beginning of a text, and compares all of it."""
+    make_custom_field(organization, "LEAD", "story")
+    long = "She has three shops and wants to sell two of them. " * 3
+    path = f"/api/external/leads/{make_lead(api, KEPT)}"
+    api.patch(path, {"custom_fields": {"story": long}})
+    page = Page(mia, organization, csv_file(["email", "story"], [KEPT, f"{long}, next year"]))
+    page.check()
+    api.patch(path, {"custom_fields": {"story": f"{long} She has signed"}})
+
+    page.press("start")
+
+    [field] = api.get_data(path)["custom_fields"]
+    assert field["value"] == f"{long} She has signed"
+    assert page.report() == [(2, "REFUSED", "The record has changed since the check")]
