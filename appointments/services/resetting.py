@@ -9,7 +9,7 @@ from django.db.models import ProtectedError
 
 from appointments.models import Appointment, RememberedCancellation
 from foundation.api.exceptions import Conflict
-from foundation.db.deletes import delete_in_batches
+from foundation.db.deletes import delete_batch
 from leads.imports.models import Import, ImportTurn
 from leads.models import DuplicateSearch, Lead, PossibleDuplicate
 from leads.privacy.models import Erasure, UndoneMerge
@@ -48,7 +48,7 @@ class Reset(NamedTuple):
 
 
 def reset_test_data(*, organization: Organization) -> Reset:
-    """Delete what integrations and staff have stored, for about `SECONDS`; whether all is gone says `is_complete`.
+    """Delete what integrations and staff have stored, for about `SECONDS`. `is_complete` says whether all is gone.
 
     Each batch is a transaction; all are one if the request has an `Idempotency-Key`. Raises Conflict unless it is a
     test organization.
@@ -60,11 +60,15 @@ def reset_test_data(*, organization: Organization) -> Reset:
     for model in DELETED:
         rows = model.objects.of(organization).order_by("pk")
         try:
-            counts[model._meta.model_name or ""] = delete_in_batches(rows, lambda: time.monotonic() > end, BATCH_SIZE)
+            # Counted after each batch: those before one that fails are deleted.
+            while count := delete_batch(rows, BATCH_SIZE):
+                counts[model.__name__] += count
+                if time.monotonic() > end:
+                    break
         except (ProtectedError, IntegrityError):
             break  # a row that another request has locked or added meanwhile refers to these
         if time.monotonic() > end:
             break
     shown = {"leads": Lead, "appointments": Appointment, "opt_ins": OptIn, "events": Event}
-    deleted = {name: counts[model._meta.model_name or ""] for name, model in shown.items()}
+    deleted = {name: counts[model.__name__] for name, model in shown.items()}
     return Reset(deleted, is_complete=not any(model.objects.of(organization).exists() for model in DELETED))

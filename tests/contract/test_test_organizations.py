@@ -7,7 +7,7 @@ from django.apps import apps
 from django.db import connection
 
 from appointments.services.resetting import DELETED
-from foundation.db.deletes import delete_in_batches
+from foundation.db.deletes import delete_batch
 from foundation.outbox import run_group
 from leads.merging import merge_leads
 from leads.models import Lead
@@ -134,19 +134,23 @@ def test_what_takes_too_long_is_left_to_another_request(api, test_organization, 
     assert reset(api).json()["data"]["is_complete"] is True
 
 
-def test_a_reset_beside_a_booking_leaves_the_rest_to_another_request(api, test_organization, monkeypatch):
-    """The lead is booked after the appointments were deleted."""
+def test_a_reset_beside_a_booking_counts_what_is_deleted_and_leaves_the_rest(api, test_organization, monkeypatch):
+    """The second lead gets an appointment after the first one was deleted."""
     api.submit()
+    api.submit(email="bob@example.com", external_reference="2")
     booked = []
 
     def delete(rows, *arguments):
+        count = delete_batch(rows, *arguments)
         if rows.model is Lead and not booked:
             booked.append(api.book(lead_email=Lead.objects.of(test_organization).get().email).status_code)
-        return delete_in_batches(rows, *arguments)
+        return count
 
-    monkeypatch.setattr("appointments.services.resetting.delete_in_batches", delete)
+    monkeypatch.setattr("appointments.services.resetting.BATCH_SIZE", 1)
+    monkeypatch.setattr("appointments.services.resetting.delete_batch", delete)
+    data = reset(api).json()["data"]
 
-    assert (reset(api).json()["data"]["is_complete"], booked) == (False, [201])
+    assert (data["deleted"]["leads"], data["is_complete"], booked) == (1, False, [201])
     assert reset(api).json()["data"]["is_complete"] is True
 
 
