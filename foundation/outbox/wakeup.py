@@ -51,7 +51,7 @@ def enqueue(task: str, *arguments: str) -> None:
 def _publisher_loop() -> None:
     """Publish pending messages, merging equal ones that arrive within `DEBOUNCE_SECONDS`.
 
-    Publishing a message costs about a third of a booking. The first one leaves at once; only a busy process delays
+    Publishing a message is expensive (docs/performance.md). The first one leaves at once; only a busy process delays
     the next ones. While the broker is unreachable, it is tried every `BACKOFF_SECONDS`.
     """
     global _pending
