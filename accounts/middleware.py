@@ -1,4 +1,4 @@
-"""Middleware that limits each request to the admin to the rows of the person's organizations."""
+"""Middleware of the admin: which rows a request may see, whose request it is, and when its session was last used."""
 
 from collections.abc import Callable
 
@@ -12,12 +12,12 @@ from organizations.isolation.row_level_security import NO_TENANT, OWNER_SCOPE, D
 from organizations.permissions import is_operator, roles_by_organization
 from organizations.security_log import current_request
 
-# Addresses that pages ask by themselves. That is no use of the session: a page left open would keep it for ever.
+# Requested by scripts of open pages, not by people: a page that is left open doesn't prolong the session.
 ASKED_BY_PAGES = {"/admin/updates/"}
 
 
 class StaffMiddleware:
-    """Sets the scope of admin requests and notes their sessions' use. Comes after Django's own authentication."""
+    """Prepares each admin request, and the security log for every request. Comes after Django's authentication."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -30,6 +30,9 @@ class StaffMiddleware:
             # Until the user is known, the request sees no row, not even the user's own.
             with bypass_rls():
                 scope = scope_of(request)
+            if request.user.is_authenticated:
+                roles = {} if is_operator(request) else roles_by_organization(request)
+                note_person(request, request.user.pk, list(roles))
             # After the block, which restores the scope that it found.
             set_scope(scope)
             response = self.get_response(request)
@@ -44,6 +47,4 @@ class StaffMiddleware:
 def scope_of(request: HttpRequest) -> DatabaseScope:
     if not request.user.is_authenticated:
         return NO_TENANT
-    roles = {} if is_operator(request) else roles_by_organization(request)
-    note_person(request, request.user.pk, list(roles))
-    return OWNER_SCOPE if is_operator(request) else staff_scope(roles)
+    return OWNER_SCOPE if is_operator(request) else staff_scope(roles_by_organization(request))
