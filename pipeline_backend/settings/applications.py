@@ -47,7 +47,8 @@ MIDDLEWARE = [
     "accounts.middleware.StaffMiddleware",
     "pipeline_backend.web.middleware.admin_time_zone",
     "pipeline_backend.web.middleware.MessageMiddleware",
-    "pipeline_backend.web.page_requests.PageRequestMiddleware",
+    "pipeline_backend.web.page_requests.PageRateLimitMiddleware",
+    "pipeline_backend.web.page_requests.PageErrorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "pipeline_backend.urls"

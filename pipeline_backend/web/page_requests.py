@@ -20,11 +20,37 @@ from pipeline_backend.web.middleware import API_PATH
 logger = logging.getLogger(__name__)
 
 
-class PageRequestMiddleware:
-    """Counts a person's requests to the admin, and answers hostile or expensive ones with a short page.
+class PageRateLimitMiddleware:
+    """Counts a person's requests to the admin, and refuses those over the limit."""
 
-    Django would log a traceback for most of the exceptions below, so that a single client could fill the log. The API,
-    which has its own exception handler, passes.
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not (request.path_info.startswith("/admin/") and request.user.is_authenticated):
+            return self.get_response(request)
+        user_id = str(request.user.pk)
+
+        def count() -> Usage:
+            return hit(request, group="admin", key=user_id, limit=settings.ADMIN_REQUESTS_PER_MINUTE)
+
+        if (usage := count()).exceeded:
+            LIMITS_EXCEEDED.labels("admin").inc()
+            text = "You have sent more requests in a minute than are allowed. Wait a minute, then try again."
+            return refusal(429, "Too many requests", text, retry_after=usage.reset_after)
+        started = time.monotonic()
+        response = self.get_response(request)
+        if isinstance(response, StreamingHttpResponse):
+            response.streaming_content = count_stream(response.streaming_content, started, count)
+        else:
+            count_slow_seconds(started, count)
+        return response
+
+
+class PageErrorMiddleware:
+    """Answers hostile or expensive requests with a short page. The API has an exception handler of its own.
+
+    Django would log a traceback for most of the exceptions below, so that a single client could fill the log.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -33,29 +59,14 @@ class PageRequestMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if API_PATH.match(request.path_info):
             return self.get_response(request)
-        is_counted = request.path_info.startswith("/admin/") and request.user.is_authenticated
-        user_id = str(request.user.pk) if is_counted else ""
-
-        def count() -> Usage:
-            return hit(request, group="admin", key=user_id, limit=settings.ADMIN_REQUESTS_PER_MINUTE)
-
-        if is_counted and (usage := count()).exceeded:
-            LIMITS_EXCEEDED.labels("admin").inc()
-            text = "You have sent more requests in a minute than are allowed. Wait a minute, then try again."
-            return refusal(429, "Too many requests", text, retry_after=usage.reset_after)
-        if has_nul(request):
+        if has_bad_parameters(request):
             return bad_request()
         try:
-            _ = request.POST  # which the CSRF middleware reads next, where no exception can be answered
+            # The CSRF middleware reads it next, in `process_view`, whose exceptions don't reach `process_exception`.
+            _ = request.POST
         except SuspiciousOperation:
             return refusal(400, "This form is not valid", "Nothing was saved. Go back and reload the page.")
-        started = time.monotonic()
-        response = self.get_response(request)
-        if is_counted and isinstance(response, StreamingHttpResponse):
-            response.streaming_content = count_stream(response.streaming_content, started, count)
-        elif is_counted:
-            count_slow_seconds(started, count)
-        return response
+        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the response to an exception of a view or its template; None leaves it to Django."""
@@ -82,7 +93,8 @@ def count_stream(chunks: Iterable[bytes], started: float, count: Callable[[], Us
         count_slow_seconds(started, count)
 
 
-def has_nul(request: HttpRequest) -> bool:
+def has_bad_parameters(request: HttpRequest) -> bool:
+    """Return whether the address has too many parameters, or a NUL character, which PostgreSQL can't store."""
     try:
         parameters = request.GET.lists()
     except SuspiciousOperation:

@@ -18,7 +18,7 @@ Refusal = tuple[int, Headers, bytes]  # as Granian's response_bytes() takes it
 # Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
 FAST_PATHS = {"/livez", "/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
 
-# Without the value of one of these, a request would mean something else. The service ignores those of others.
+# Without the value of one of these, a request would mean something else. Other headers may be unreadable.
 ASCII_HEADERS = frozenset({"cookie", "idempotency-key", "if-match"})
 
 
@@ -35,7 +35,7 @@ class Request:
         # A page can take seconds.
         self.is_page = not (self.is_api or self.path in FAST_PATHS or self.path.startswith("/static/"))
         self.credential = digest_of_credential(self.environ, self.path, is_api=self.is_api)
-        self.turn = Turn("", "")
+        self.turn = Turn("", "")  # until the server knows who sends the request
         self.status = 0
         self.body = Body({})  # while nothing of it is counted
         # The server closes a connection with an unread body, and has to say so (`Connection: close`). Otherwise a proxy
@@ -48,7 +48,7 @@ class Request:
 
     @property
     def connection(self) -> Headers:
-        """The header that any response needs that ends the connection."""
+        """`Connection: close` if the response ends the connection."""
         return [("connection", "close")] if self.has_unread_body or self.is_last else []
 
 
