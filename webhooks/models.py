@@ -118,7 +118,7 @@ class Endpoint(TenantModel):
 
 
 class ReceivingHost(TenantModel):
-    """A host of an organization's endpoints, and the requests that its limit counts (`host_limit.py`).
+    """A host of an organization's endpoints, and the requests that its limit counts (`receiving_host_limit.py`).
 
     `recent` has pairs of a second (since 1970, by the database's clock) and the deliveries claimed in it.
     """

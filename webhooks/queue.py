@@ -18,8 +18,8 @@ from uuid_utils.compat import uuid7
 from foundation.db.timestamps import now
 from foundation.outbox import Queue, Result
 from foundation.outbox.queue import GroupId
-from webhooks.host_limit import HostLimit
 from webhooks.models import Delivery, Endpoint, Event
+from webhooks.receiving_host_limit import ReceivingHostLimit
 from webhooks.services import disable
 from webhooks.signing import signed_headers
 
@@ -90,7 +90,7 @@ class WebhookQueue(Queue[Endpoint, Delivery, "EndpointClient"]):
     related = ("event",)
     enabled = Q(is_active=True, organization__is_active=True)
     slow = Q(timeouts__gte=SLOW_AFTER_TIMEOUTS)
-    limit = HostLimit()
+    limit = ReceivingHostLimit()
     result_ctes, result_columns = RESULT_CTES, RESULT_COLUMNS
 
     def owner_of(self, group_id: GroupId) -> GroupId:

@@ -1,4 +1,4 @@
-"""The limit on requests to one host, over all endpoints of an organization (docs/interface.md, W25).
+"""The limit on requests to one receiving host, over all endpoints of an organization (docs/interface.md, W25).
 
 Without it, an organization with many endpoints at one host could turn each of its changes into that many requests to a
 server that may not even be its own. Deliveries are counted when they are claimed, for 60 seconds, in one row for each
@@ -31,7 +31,7 @@ SAVE_COUNTS = "UPDATE webhooks_receivinghost SET recent = %s WHERE organization_
 
 
 def lock_counts(endpoint: Endpoint) -> tuple[dict[int, int], int]:
-    """Lock the row of the endpoint's host; return its deliveries of the last 60 seconds by second, and the second."""
+    """Lock the row of the endpoint's host. Return the deliveries in each of the last 60 seconds, and this second."""
     with connection.cursor() as cursor:
         cursor.execute(LOCK_HOST, [endpoint.organization_id, receiving_host(endpoint.url)])
         recent, second = cursor.fetchone()
@@ -47,7 +47,7 @@ def save_counts(endpoint: Endpoint, counts: dict[int, int]) -> None:
         cursor.execute(SAVE_COUNTS, [recent, endpoint.organization_id, receiving_host(endpoint.url)])
 
 
-class HostLimit(Limit[Endpoint]):
+class ReceivingHostLimit(Limit[Endpoint]):
     """Counts an endpoint's deliveries at its host. Locks the host's row."""
 
     pause_field = "paused_until"
