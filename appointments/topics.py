@@ -29,12 +29,13 @@ UPDATED = appointment_topic(
     "appointment.updated",
     summary="Other fields of an appointment changed: members, URLs, event type, category, custom values or analysis.",
     is_change=True,
-    also_previous=("lead",),  # which two leads that are merged, or separated again, change
+    also_previous=("lead",),  # which a merge of two leads, or its undoing, changes
 )
 DELETED = Topic(
     "appointment.deleted",
     serializers.DeletedAppointmentSerializer,
-    "An import that had added the appointment was undone. Earlier events about it and its notes have become this, too.",
+    "An import that had added the appointment was undone. "
+    "Earlier events about it and its notes now have this type and content.",
 )
 NOTE_CREATED = Topic(
     "note.created",

@@ -24,12 +24,13 @@ UPDATED = Topic(
 ERASED = Topic(
     "lead.erased",
     serializers.ErasedLeadSerializer,
-    "All personal data of a lead was erased; erase your copies. Earlier events about it have become this, too.",
+    "All personal data of a lead was erased; erase your copies. "
+    "Earlier events about it now have this type and content.",
 )
 DELETED = Topic(
     "lead.deleted",
     serializers.DeletedLeadSerializer,
-    "An import that had added the lead was undone. Earlier events about the lead have become this, too.",
+    "An import that had added the lead was undone. Earlier events about the lead now have this type and content.",
 )
 MERGED = Topic(
     "lead.merged",
