@@ -58,7 +58,7 @@ def reports_page(request: HttpRequest, *, is_csv: bool = False) -> HttpResponseB
     if is_csv and rows is not None:
         return csv_file(page, rows, total, "before" if earlier == page.period.before else "a year ago")
     shown = (rows or [])[: tables.MAX_GROUPS]
-    names = tables.group_names(page, [row.key for row in shown])
+    names = tables.group_names(page, REPORT_BY[page.by], [row.key for row in shown])
     cells = [(names[row.key], compared_figures(page, row, tables.group_filters(page, row.key))) for row in shown]
     empty = "No appointment in this period or the one it is compared with. Choose another period above."
     if rows is None:
@@ -68,7 +68,7 @@ def reports_page(request: HttpRequest, *, is_csv: bool = False) -> HttpResponseB
         "earlier": earlier,
         "against_name": against,
         "against": [Link(label, page.url(against=name), is_active=name == against) for name, label in AGAINST.items()],
-        **tables.switches(page, REPORT_BY, calendar=list(CALENDAR)),
+        **tables.switches(page, REPORT_BY, calendar_periods=list(CALENDAR)),
         "by_label": REPORT_BY[page.by],
         "charts": tables.charts(tables.steps_table(page, tables.CHARTS, report.by_step, report.total)),
         "groups": tables.Table(REPORT_BY[page.by], COLUMNS, cells, compared_figures(page, total, {}), empty),
@@ -131,7 +131,7 @@ def change(figure: Figure, before: float | None) -> str:
 
 
 def csv_file(page: FiguresPage, rows: list[Row], total: Row, against: str) -> FileResponse:
-    names = tables.group_names(page, [row.key for row in rows])
+    names = tables.group_names(page, REPORT_BY[page.by], [row.key for row in rows])
     header = [REPORT_BY[page.by], *(f"{column.label}{when}" for column in COLUMNS for when in ("", f", {against}"))]
     file = TemporaryFile()  # noqa: SIM115  # the response closes it
     lines = [csv_line(names[row.key], row) for row in rows]

@@ -261,10 +261,9 @@ def make_columns(
 
 def fill(page: CalendarPage, column: Column, rests: Mapping[tuple[UUID | None, date], int]) -> None:
     """Set what can be moved and booked in a column, and the link to the appointments that it doesn't show."""
-    host = column.host
-    id = host.pk if isinstance(host, Membership) else None
+    id = column.host.pk if column.host else None
     for block in column.blocks:
-        if block.is_movable and not is_canceled(block.appointment) and not block.begins_before:
+        if block.may_be_changed and not is_canceled(block.appointment) and not block.begins_before:
             block.state = place(block.appointment)
     column.more = max(rests.get((id, column.day), 0), 0)
     if column.more:
@@ -282,7 +281,7 @@ def fill(page: CalendarPage, column: Column, rests: Mapping[tuple[UUID | None, d
 def free_slots(page: CalendarPage, column: Column) -> Iterator[Slot]:
     """Yield the times in a host's day that can be booked, cut at the full hours."""
     host = column.host
-    if not isinstance(host, Membership):
+    if host is None:
         return
     busy = [block.span for block in column.blocks if not is_canceled(block.appointment)]
     path = reverse("admin:appointments_appointment_add")

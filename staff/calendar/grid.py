@@ -1,4 +1,4 @@
-"""The positions of appointments and free times in the calendar: pure functions of times, hosts and appointments.
+"""The positions of appointments and free times in the calendar. Nothing here reads the database or the request.
 
 The grid's rows are the hours that clocks show, so days of 23 and 25 hours are correct, too: an hour that a clock
 repeats has two rows, and one that it skips has none that day. Positions are counted in steps of five minutes.
@@ -13,6 +13,7 @@ from uuid import UUID
 
 from appointments.models import Appointment
 from appointments.reports import Period
+from organizations.models import Membership
 from organizations.working_hours import Span
 
 STEP = timedelta(minutes=5)
@@ -34,8 +35,8 @@ class Block:
     is_match: bool  # whether it is one of the list's rows, or only shows that its host is busy
     begins_before: bool
     ends_after: bool
-    is_movable: bool  # by the user
-    state: str = ""  # what a move must still find; "" if it can't be moved here
+    may_be_changed: bool  # by the user
+    state: str = ""  # as shown; a move is refused if it has changed since; "" if the block can't be moved here
     top: int = 0
     height: int = 0
     lane: int = 0
@@ -77,7 +78,7 @@ class Column:
     """A day of a host: a column of the grid, or a row of it where hours go across."""
 
     day: date
-    host: object  # None: the appointments without one
+    host: Membership | None  # None: the appointments without one
     blocks: list[Block]
     working: list[Span] = field(default_factory=list)  # the host's hours on this day
     slots: list[Slot] = field(default_factory=list)
@@ -187,14 +188,16 @@ def day_span(day: date, zone: tzinfo) -> Span:
     return Span(period.start.astimezone(UTC), period.end.astimezone(UTC))
 
 
-def blocks_of(appointments: Iterable[Appointment], matching: set[UUID], movable: set[UUID], day: Span) -> list[Block]:
+def blocks_of(
+    appointments: Iterable[Appointment], matching: set[UUID], changeable: set[UUID], day: Span
+) -> list[Block]:
     blocks = []
     for row in appointments:
         start, end = row.schedule_time.astimezone(UTC), row.ends_at
         if start < day.end and day.start < end:
             span = Span(max(start, day.start), min(end, day.end))
             crosses = start < day.start, end > day.end
-            blocks.append(Block(row, span, row.pk in matching, *crosses, is_movable=row.pk in movable))
+            blocks.append(Block(row, span, row.pk in matching, *crosses, may_be_changed=row.pk in changeable))
     return blocks
 
 
@@ -237,6 +240,9 @@ def hourly(gap: Span, zone: tzinfo) -> Iterator[Span]:
 
 
 def position_classes(top: int, height: int) -> str:
-    """Return classes of calendar.css for a position and a height in steps: the pages have no inline styles."""
-    (h, m), (d, e) = divmod(top, STEPS_PER_HOUR), divmod(height, STEPS_PER_HOUR)
-    return f"h{h} m{m} d{d} e{e}"
+    """Return classes of calendar.css for a position and a height in steps: the pages have no inline styles.
+
+    `h9 m6` is the top, 9 rows and 6 steps; `d1 e0` the height, 1 row. (`l0 w2` is the lane and the number of lanes.)
+    """
+    (top_rows, top_steps), (rows, steps) = divmod(top, STEPS_PER_HOUR), divmod(height, STEPS_PER_HOUR)
+    return f"h{top_rows} m{top_steps} d{rows} e{steps}"

@@ -24,7 +24,7 @@ from staff.toolkit.views import Link
 MAX_OPTIONS = 500  # of a select
 MAX_GROUPS = 50  # rows of a table
 CHART_HEIGHT = 40
-FREE = {"from": None, "to": None, "period": None}  # no other period in the address
+NO_OTHER_PERIOD = {"from": None, "to": None, "period": None}  # in the address
 MODELS: dict[str, type[Model]] = {
     "host": Membership,
     "setter": Membership,
@@ -47,6 +47,7 @@ class Column(NamedTuple):
     time: str = "schedule_time"  # the filter by the period
     rows: str = ""
     is_rate: bool = False
+    decimals: int = 0  # that the figure has, unless it is a rate
 
     def figure(
         self, page: FiguresPage, numbers: Numbers | StatusTime, period: Period, group: Mapping[str, object]
@@ -56,7 +57,7 @@ class Column(NamedTuple):
         if value is None:
             return Figure("–", is_rate=self.is_rate)
         rows: int = getattr(numbers, self.rows or self.name)
-        text = f"{100 * value:.0f} %" if self.is_rate else f"{value:,.1f}" if self.rows else f"{value:,}"
+        text = f"{100 * value:.0f} %" if self.is_rate else f"{value:,.{self.decimals}f}"
         days = {f"{self.time}_from": period.first, f"{self.time}_to": period.last}
         url = page.rows_url(self.model, **days, **group, **self.filters) if rows else ""
         return Figure(text, url, rows, value, self.is_rate)
@@ -78,7 +79,13 @@ RESULTS = [
 APPOINTMENTS = Column("Appointments", "appointments")
 OPT_INS = Column("Opt-ins", "opt_ins", model=OptIn, time="created_at")
 HOURS_TO_BOOKING = Column(
-    "Median hours to booking", "hours_to_booking", {"stage": Stage.BOOKED.value}, OptIn, "created_at", "opt_ins_booked"
+    "Median hours to booking",
+    "hours_to_booking",
+    {"stage": Stage.BOOKED.value},
+    OptIn,
+    "created_at",
+    "opt_ins_booked",
+    decimals=1,
 )
 CHARTS = [BOOKED, SHOW_RATE, CLOSE_RATE, CANCELED]
 
@@ -92,7 +99,10 @@ class Table(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """A bar for each row, the figure of all, and the greatest of a row unless it is a rate; widths in its own units."""
+    """A bar for each row, and the figure of all rows.
+
+    `highest` is the figure of the tallest bar, empty for rates, whose scale ends at 100 %. `width` has the SVG's unit.
+    """
 
     title: str
     total: Figure
@@ -125,7 +135,7 @@ def figures(
     group: Mapping[str, object] | None = None,
     period: Period | None = None,
 ) -> list[Figure]:
-    """Return a row of the period, by default the page's: of all, or of the group with these filters."""
+    """Return the figures of a row: of the group with these filters or of all, by default in the page's period."""
     return [column.figure(page, numbers, period or page.period, group or {}) for column in columns]
 
 
@@ -138,8 +148,8 @@ def steps_table(page: FiguresPage, columns: Sequence[Column], by_step: Mapping[d
     return Table(unit, columns, rows, figures(page, columns, total))
 
 
-def group_names(page: FiguresPage, keys: Sequence[Key]) -> dict[Key, str]:
-    without = f"Without {BY.get(page.by, 'campaign').lower()}"
+def group_names(page: FiguresPage, by_label: str, keys: Sequence[Key]) -> dict[Key, str]:
+    without = f"Without {by_label.lower()}"
     if page.by not in MODELS:
         return {key: without if key is None else str(key) for key in keys}
     rows = named_rows(page, MODELS[page.by]).in_bulk([id for id in keys if id])
@@ -157,21 +167,22 @@ def named_rows(page: FiguresPage, model: Any) -> Any:  # rows of any of `MODELS`
     return rows.select_related("user") if model is Membership else rows
 
 
-def switches(page: FiguresPage, by: Mapping[str, str], calendar: Sequence[str] = ()) -> dict[str, object]:
-    """Return the links to other periods, also of the `calendar`, and groups."""
+def switches(page: FiguresPage, by: Mapping[str, str], calendar_periods: Sequence[str] = ()) -> dict[str, object]:
+    """Return the links to other periods and groups. `calendar_periods` are months, quarters and years to offer."""
     period, is_until_today = page.period, page.period.last == page.today.last
     chosen = page.request.GET.get("period")
     links = [
         Link(
             f"{days} d",
-            page.url(days=days, **FREE),
+            page.url(days=days, **NO_OTHER_PERIOD),
             is_active=is_until_today and period.length == days and not period.months,
         )
         for days in DAYS
     ]
-    for name in calendar:
+    for name in calendar_periods:
         is_active = name == chosen and period.months > 0
-        links.append(Link(CALENDAR[name][0], page.url(**{**FREE, "days": None, "period": name}), is_active=is_active))
+        url = page.url(**{**NO_OTHER_PERIOD, "days": None, "period": name})
+        links.append(Link(CALENDAR[name][0], url, is_active=is_active))
     return {
         "periods": links,
         "by": [

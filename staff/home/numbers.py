@@ -32,10 +32,10 @@ def numbers_context(page: FiguresPage) -> dict[str, object]:
         stored_of=None if page.narrowing or page.member_id else page.organization,
     )
     total = reports.sum_appointments(by_day.values())
-    # Also groups with bookings only have been counted.
+    # Without groups that have bookings in the period, but no appointment.
     groups = {key: numbers for key, numbers in by_group.items() if numbers.appointments}
     keys = sorted(groups, key=lambda key: (-groups[key].appointments, str(key)))[: tables.MAX_GROUPS]
-    names = tables.group_names(page, keys)
+    names = tables.group_names(page, BY[page.by], keys)
     rows = [(names[key], tables.figures(page, COLUMNS, groups[key], tables.group_filters(page, key))) for key in keys]
     days = tables.steps_table(page, [tables.BOOKED, *COLUMNS], by_day, total)
     return {
@@ -75,7 +75,7 @@ def status_times(page: FiguresPage) -> tables.Table:
 
 
 def duration(time: timedelta) -> str:
-    """Return a duration in its two greatest units, such as 3 d 4 h."""
+    """Return a duration as `3 d 4 h`, `4 h 5 min` or `5 min`."""
     minutes = round(time.total_seconds() / 60)
     days, hours = divmod(minutes // 60, 24)
     if days:
