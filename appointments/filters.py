@@ -1,6 +1,5 @@
 """Query parameters of the lists of appointments, outcome changes and event types (docs/interface.md, A25, A33, A50)."""
 
-from functools import partial
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -17,7 +16,6 @@ from organizations.filters import CountedListFilter, MemberEmailFilter
 from statuses.models import Status, StatusRole
 from webhooks.filters import SubjectFilter
 
-APPOINTMENT = partial(filters.RelatedIdFilter, "appointment", models.Appointment)
 APPOINTMENT_EVENTS = SubjectFilter(
     "appointment_id",
     filters.RelatedIdFilter("pk", models.Appointment, help_text="An appointment: events about it and its notes."),
@@ -25,9 +23,15 @@ APPOINTMENT_EVENTS = SubjectFilter(
 APPOINTMENT_EVENTS.add(models.Appointment, "pk")
 APPOINTMENT_EVENTS.add(models.Note, "appointment")
 APPOINTMENT_EVENTS.add(models.DeletedNote, "appointment")
+# The events list finds events about these rows by `lead_id`, too. Here, because leads must not import appointments.
 LEAD_EVENTS.add(models.Appointment, "lead")
 LEAD_EVENTS.add(models.Note, "appointment__lead")
 LEAD_EVENTS.add(models.DeletedNote, "appointment__lead")
+
+
+class AppointmentIdFilter(filters.RelatedIdFilter):
+    def __init__(self) -> None:
+        super().__init__("appointment", models.Appointment)
 
 
 class HasOutcomeFilter(filters.BooleanFilter):
@@ -41,7 +45,7 @@ class HasOutcomeFilter(filters.BooleanFilter):
 
 
 class AnyReferenceFilter(filters.ReferenceFilter):
-    """Appointments that have the reference, or had it before they were moved under another one."""
+    """Appointments that have the reference, or had it before they got another one."""
 
     def filter(self, qs: QuerySet, value: str) -> QuerySet:
         assert isinstance(qs, models.AppointmentQuerySet)
@@ -63,6 +67,7 @@ class AppointmentFilter(CountedListFilter):
     )
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
     triager = MemberEmailFilter("triager", help_text="The triager's e-mail.")
+    # The API's name for the host (A25).
     closer = MemberEmailFilter("host", help_text="The host's e-mail.")
     scheduled_from = filters.DateTimeFilter("schedule_time", "gte")
     scheduled_to = filters.DateTimeFilter("schedule_time", "lte")
@@ -75,12 +80,12 @@ class AppointmentFilter(CountedListFilter):
 
 class OutcomeChangeFilter(RelatedListFilter):
     model = models.OutcomeChange
-    parent = staticmethod(APPOINTMENT)
+    parent = AppointmentIdFilter
 
 
 class NoteFilter(RelatedListFilter):
     model = models.Note
-    parent = staticmethod(APPOINTMENT)
+    parent = AppointmentIdFilter
 
 
 class EventTypeFilter(NamedListFilter):

@@ -1,10 +1,11 @@
-"""When an opt-in was booked: its lead's first booking that isn't before it. Reports of years read it from the opt-in.
+"""`OptIn.booked_at`: the lead's first booking that isn't before the opt-in, stored so that reports of years are fast.
 
 1. Whatever adds, moves or deletes an opt-in or a booking marks its lead in the same transaction (triggers, migration
    0031): a row for each changed row, so the cost is in proportion to the change.
-2. `booked_at` of a marked lead's opt-ins doesn't count: their bookings are read. A single statement decides and reads.
-3. The task reads the marks, then the bookings, and then deletes the marks that it has read, unless there is more to
-   store than it may at once. A change that it misses has a mark that it has not read.
+2. A report ignores `booked_at` of a marked lead's opt-ins, and finds their bookings itself, in the same statement
+   (`BOOKED_AT` in `reports.py`).
+3. The task reads marks, then bookings, and then deletes these marks, unless it has reached `CHANGES_PER_BATCH`. A
+   change that is made meanwhile adds a mark of its own.
 """
 
 from django.db import connection, transaction
@@ -12,10 +13,10 @@ from django.db import connection, transaction
 from leads.models import Lead
 from organizations.models import Organization
 
-# Of marks, and of opt-ins to change: while the transaction is open, no organization sees newer events.
-BATCH = 1_000
-MOST_CHANGES = 10_000
-BATCHES_PER_RUN = 100  # more a minute than any import or integration changes: 60,000 marks cost a report a second
+# Short transactions, because an open one holds back the newest events of all organizations (docs/decisions/0002).
+MARKS_PER_BATCH = 1_000
+CHANGES_PER_BATCH = 10_000  # opt-ins
+BATCHES_PER_RUN = 100  # more marks than imports and integrations make in a minute; 60,000 slow a report by a second
 
 MARKS = "SELECT id, lead_id FROM appointments_changedlead WHERE organization_id = %s ORDER BY lead_id, id LIMIT %s"
 # `times[…]` is the first booking that is not before the opt-in. It is searched in sorted times, because a join of the
@@ -44,19 +45,19 @@ WHERE id = ANY(%s) AND (lead_id = ANY(%s) OR NOT EXISTS (SELECT FROM leads_lead 
 
 @transaction.atomic
 def store_first_bookings(*, organization: Organization) -> int:
-    """Store when the opt-ins of a batch of marked leads were booked. Returns how many times or marks it has handled.
+    """Store `booked_at` of the opt-ins of marked leads, for up to `MARKS_PER_BATCH` marks.
 
-    Leaves out leads that someone else has locked.
+    Leaves out leads that someone else has locked. Returns a number above 0 if there may be more to do.
     """
     with connection.cursor() as cursor:
-        cursor.execute(MARKS, [organization.pk, BATCH])
+        cursor.execute(MARKS, [organization.pk, MARKS_PER_BATCH])
         if not (marks := cursor.fetchall()):
             return 0
         found = Lead.objects.of(organization).filter(pk__in={lead_id for _, lead_id in marks})
         # A transaction that writes several opt-ins of a lead has locked the lead, so there is no deadlock.
         leads = list(found.select_for_update(no_key=True, skip_locked=True).values_list("pk", flat=True))
-        cursor.execute(STORE, [leads, MOST_CHANGES])
-        if cursor.rowcount == MOST_CHANGES:
-            return MOST_CHANGES
+        cursor.execute(STORE, [leads, CHANGES_PER_BATCH])
+        if cursor.rowcount == CHANGES_PER_BATCH:
+            return CHANGES_PER_BATCH
         cursor.execute(DELETE_MARKS, [[id for id, _ in marks], leads])
         return int(cursor.rowcount)

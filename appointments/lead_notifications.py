@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from accounts.time_zone import describe_zone, known_zone
 from appointments.conditions import BOOKED_ROLES
 from appointments.models import Appointment
-from appointments.notifications import has_no_entry
+from appointments.notifications import is_about_missing_entry
 from foundation.db.timestamps import get_zone, isoformat_z, now
 from leads.models import Lead
 from leads.phones import time_zones_by_country
@@ -34,7 +34,7 @@ def find_message(change: Kind, appointment: Appointment) -> LeadMessage | None:
 
 def can_notify_lead(change: Kind, appointment: Appointment) -> bool:
     """Return whether the lead gets the organization's message about the change, if it has one."""
-    if change not in LEAD_KIND or appointment.is_over or has_no_entry(change, appointment):
+    if change not in LEAD_KIND or appointment.is_over or is_about_missing_entry(change, appointment):
         return False
     return not appointment.organization.is_test and accepts_mail(appointment.lead)
 

@@ -29,10 +29,10 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
 def build_participant_notifications(change: Kind, appointment: Appointment) -> list[Notification]:
     """Return the unsaved notifications about a change of a stored appointment, and set sequence and who is invited.
 
-    No one is notified if the call is over. If it is canceled or a scheduler manages it, booking again and other people,
-    link or event type notify no one.
+    No one is notified about a call that is over. `CALL_BOOKED` and `CALL_UPDATED` also notify no one if the call is
+    canceled, or if a scheduler, which sends invitations of its own, manages it.
     """
-    if appointment.is_over or has_no_entry(change, appointment):
+    if appointment.is_over or is_about_missing_entry(change, appointment):
         return []
     # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
     appointment.invitation_sequence += 1
@@ -42,7 +42,7 @@ def build_participant_notifications(change: Kind, appointment: Appointment) -> l
     return build_appointment_notifications(change, appointment, recipients, note.note if note else "")
 
 
-def has_no_entry(change: Kind, appointment: Appointment) -> bool:
+def is_about_missing_entry(change: Kind, appointment: Appointment) -> bool:
     """Return whether the change is about an entry in calendars, and the appointment has none."""
     is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
     return change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED) and (is_canceled or appointment.is_scheduled_elsewhere)
@@ -64,7 +64,7 @@ def build_appointment_notifications(
 
     recipients: dict[Kind, list[Membership]] = defaultdict(list)
     for member in attending:
-        # After a cancellation, and for a scheduler's appointment, there is none who has an entry.
+        # After a cancellation, and for a scheduler's appointment, nobody has an entry.
         had_entries = change == Kind.CALL_UPDATED or (change == Kind.CALL_RESCHEDULED and before)
         is_new = had_entries and member.pk not in before
         recipients[Kind.CALL_BOOKED if is_new else change].append(member)

@@ -38,6 +38,7 @@ def save_appointments(
         effects = effects_of(appointment, former)
         prepare_for_lead(appointment, effects, notifies_lead=False)
         if not appointment.is_changed():
+            # Only unversioned columns may have changed, which no event shows.
             appointment.save_columns()
             continue
         topics[effects.topic].append(appointment)

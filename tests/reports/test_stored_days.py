@@ -171,7 +171,7 @@ def assert_booked_at_is_right(organization: Organization) -> None:
 def test_opt_ins_are_booked_at_the_same_time_after_every_kind_of_change(
     organization: Organization, appointments: list[Appointment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(first_bookings, "MOST_CHANGES", 3)
+    monkeypatch.setattr(first_bookings, "CHANGES_PER_BATCH", 3)
     client = logged_in_client(make_member(organization, "olga@acme.example", role="OWNER"))
     today = datetime.now(UTC).date()
     leads = [appointment.lead for appointment in appointments[:3]]
