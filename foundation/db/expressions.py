@@ -1,6 +1,6 @@
 """PostgreSQL's arrays and transaction ids as database expressions; the latter order the events feed (decisions/0002).
 
-Migrations name these classes by their import path: this module never moves.
+`webhooks/migrations/0001_initial.py` imports `CurrentXactId` from here, so this module never moves.
 """
 
 from collections.abc import Sequence
@@ -25,6 +25,7 @@ def is_any_of(
     Not a subquery: PostgreSQL doesn't know its size, so it may use no index, or compare each row with each id.
     """
     array = ids if isinstance(ids, Combinable) else array_of(ids, field)
+    # Gives `(column = ANY(array))`: the joiner opens the parenthesis that the template closes.
     template = "(%(expressions)s))"
     return Func(F(column), array, template=template, arg_joiner=" = ANY(", output_field=models.BooleanField())
 

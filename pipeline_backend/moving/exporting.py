@@ -26,7 +26,8 @@ NOT_EXPORTED = {
     "appointments_changedlead": "triggers mark the leads anew",
     "organizations_securitynotice": "e-mails to people about their account here, which are sent from here",
 }
-# Numbers of another cluster's transactions mean nothing; in this order, all are older than the next event.
+# Transaction ids begin again in another cluster. Minus the newest one, they are 0 and below: in the same order, and
+# before those of every event that is added there.
 EXPRESSIONS = {
     ("webhooks_event", "transaction"): "transaction - (SELECT max(transaction) FROM webhooks_event WHERE {condition})"
 }
@@ -35,12 +36,12 @@ EXPRESSIONS = {
 def export_organization(*, organization: Organization, path: Path, key: bytes, progress: Progress) -> dict[str, int]:
     """Write the organization into the file, and return the number of rows by table.
 
-    Raises Refused if it was changed meanwhile although it is not active.
+    An organization that isn't active shouldn't change meanwhile: raises Refused if it did.
     """
     counts: dict[str, int] = {}
     with FileWriter(path, key) as file, transaction.atomic():
         with connection.cursor() as cursor:
-            # Not a writing transaction, so it holds up no events list.
+            # Read-only: until one that writes ends, no organization sees newer events (docs/decisions/0002).
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         organization.refresh_from_db()
         catalog, newest = Catalog(), newest_event(organization)
@@ -63,7 +64,7 @@ def describe(organization: Organization) -> dict[str, Any]:
         "migrations": applied_migrations(),
         "organization": str(organization.pk),
         "name": organization.name,
-        "becomes_active": organization.move == Move.OUT,
+        "becomes_active": organization.move == Move.OUT,  # it was paused for the move
         "is_copy": organization.is_active,
         "members": list(members.values_list("user_id", flat=True)),
     }
