@@ -113,8 +113,8 @@ class AppointmentImporter(Importer):
             if plan.problems:
                 continue
             if plan.subject:
-                self.compare_lead(plan, leads.get(plan.subject.lead_id))
                 self.compare(plan, plan.subject, emails[plan.subject.pk], notes)
+                self.compare_lead(plan, leads.get(plan.subject.lead_id))
             else:
                 self.describe(plan)
         return plans
@@ -182,7 +182,7 @@ class AppointmentImporter(Importer):
 
     def compare_lead(self, plan: Plan, lead: Lead | None) -> None:
         """Fill what the lead lacks, as in a booking (`BookingData.fills_names`)."""
-        if lead is None:
+        if lead is None or plan.problems:
             return
         values: LeadValues = {
             "first_name": plan.values.get("lead_first_name", ""),

@@ -61,7 +61,7 @@ WHERE NOT EXISTS (
 ORDER BY similar_lead.reasons DESC, similar_lead.id
 """
 
-# Those of the others that are still there.
+# Remembers that a lead and others are not the same person, as far as those are still there.
 DISMISS = """
 INSERT INTO leads_possibleduplicate (id, organization_id, created_at, first_id, second_id, reasons, is_dismissed)
 SELECT uuidv7(), %(organization)s, %(now)s, least(other.id, %(lead)s), greatest(other.id, %(lead)s), 0, true

@@ -48,8 +48,8 @@ def notified(organization: Organization) -> int:
 
 
 def over(organization: Organization) -> Appointment:
-    """Let the appointment have taken place, and return it."""
-    Appointment.objects.of(organization).update(schedule_time=PAST)
+    """Let the appointment have been booked and have taken place, and return it."""
+    Appointment.objects.of(organization).update(schedule_time=PAST, created_at=PAST - timedelta(days=1))
     return only(organization)
 
 

@@ -321,7 +321,9 @@ def test_names_and_phone_fill_what_a_known_lead_lacks(
     for client in (api, other_api):
         client.book(external_reference="a-1", lead_email="ada@example.com", lead_first_name=None, lead_phone=None)
         client.submit(email="bob@example.com", first_name="Bob")
+    api.book(external_reference="a-2", lead_email="ada@example.com")
     rows = [
+        ["a-2", "eve@example.com", "", "", "Eve", "Other", ""],
         ["a-1", "ada@example.com", "", "", "Augusta", "King", "+14155552671"],
         ["b-1", "bob@example.com", FUTURE, "Coaching", "Robert", "Byron", "+14155552672"],
     ]
@@ -333,12 +335,12 @@ def test_names_and_phone_fill_what_a_known_lead_lacks(
 
     fields = ("first_name", "last_name", "phone_e164")
     leads = {lead.email[:3]: [getattr(lead, name) for name in fields] for lead in Lead.objects.of(organization)}
-    assert checked[0] == (2, "CHANGED", "First name: ada → Augusta; Last name: – → King; Phone: – → +14155552671")
+    assert checked[1] == (3, "CHANGED", "First name: ada → Augusta; Last name: – → King; Phone: – → +14155552671")
     assert leads == {"ada": ["Augusta", "King", "+14155552671"], "bob": ["Bob", "Byron", "+14155552672"]}
     assert events_of(organization).count("lead.updated") == 1
     assert events_of(other_organization).count("lead.updated") == 0
     again = Page(mia, organization, csv_file(NAMES, *rows), kind="APPOINTMENTS").run()
-    assert again.row.counts == {"UNCHANGED": 2}
+    assert again.row.counts == {"UNCHANGED": 2, "REFUSED": 1}
 
     page.press("undo")
 
