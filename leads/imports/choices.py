@@ -36,6 +36,8 @@ DECIMALS = {
     NumberFormat.POINT: re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d+|\d+\.(\d{1,2}|\d{4,})|\d{1,3}(,\d{3}){2,})", re.ASCII),
     NumberFormat.COMMA: re.compile(r"[+-]?(\d{1,3}(\.\d{3})+,\d+|\d+,(\d{1,2}|\d{4,})|\d{1,3}(\.\d{3}){2,})", re.ASCII),
 }
+# 1.500 or 1,500, which can be read in two ways.
+GROUP = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}", re.ASCII)
 # As the numbers of a workbook are stored, which say nothing of its texts.
 TYPED = re.compile(r"[+-]?\d+\.\d+", re.ASCII)
 MAX_DISTINCT, MAX_UNKNOWN = 200, 50  # values of a column that are read, the most frequent first, and that are shown
@@ -70,13 +72,14 @@ class UnknownColumn:
 def guess_reading(file_import: Import) -> None:
     """Set how the file writes dates, numbers and phones, as far as its first rows show it, and the last meanings."""
     dates: set[str] = set()
-    numbers: set[str] = set()
+    numbers: set[tuple[int, str]] = set()  # columns, and how a cell of them shows that numbers are written
+    unclear: set[tuple[int, str]] = set()  # columns with cells such as 1.500, and the separator
     phones: list[str] = []
     domains: Counter[str] = Counter()
     guess_email_column(file_import)
     mapping = file_import.mapping
     for cells in first_rows(file_import):
-        for name, cell in zip(mapping, cells, strict=False):
+        for index, (name, cell) in enumerate(zip(mapping, cells, strict=False)):
             text = cell.strip().removeprefix("'")
             if name in EMAIL_COLUMNS.values():
                 domains[text[-40:].rpartition(".")[2].upper()] += 1
@@ -88,9 +91,13 @@ def guess_reading(file_import: Import) -> None:
                 dates |= {DateOrder.DAY_FIRST} if int(match[1]) > 12 else set()
                 dates |= {DateOrder.MONTH_FIRST} if int(match[2]) > 12 else set()
             elif file_import.format != "xlsx" or not TYPED.fullmatch(text):
-                numbers |= {form for form, pattern in DECIMALS.items() if pattern.fullmatch(text)}
+                numbers |= {(index, form) for form, pattern in DECIMALS.items() if pattern.fullmatch(text)}
+                unclear |= {(index, match[1])} if (match := GROUP.fullmatch(text)) else set()
     file_import.dates = dates.pop() if len(dates) == 1 else ""
-    file_import.numbers = numbers.pop() if len(numbers) == 1 else ""
+    forms = {form for _, form in numbers}
+    # Fractions of one column don't show that all of another one have three digits.
+    is_clear = len(forms) == 1 and all(form not in forms for _, form in unclear - numbers)
+    file_import.numbers = forms.pop() if is_clear else ""
     file_import.country = guess_country(phones, domains, file_import.organization.default_country)
     earlier = Import.objects.of(file_import.organization).filter(kind=file_import.kind).exclude(values={})
     file_import.values = earlier.order_by("-created_at", "-id").values_list("values", flat=True).first() or {}

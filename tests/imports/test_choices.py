@@ -263,3 +263,23 @@ def test_the_chosen_format_counts_for_texts_of_a_workbook_not_for_its_numbers(
 
     leads = Lead.objects.of(organization).order_by("email")
     assert [lead.custom_values.get(str(field.pk)) for lead in leads] == [text, 1.234]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "amounts", "expected"),
+    [
+        ("52.52008", ["1.500", "12.000", "900"], ""),
+        ("52.52008", ["1.500", "12.5"], "."),
+        ("52,5", ["1,500", "12,000"], ""),
+        ("52,5", ["1.500", "12.000"], ","),
+        ("52.5", ["1,500", "12,000"], "."),
+    ],
+)
+def test_fractions_of_another_column_do_not_decide_what_1_500_means(
+    left_out: str, amounts: list[str], expected: str, mia: Client, organization: Organization
+) -> None:
+    rows = [[f"{number}@example.com", amount, left_out] for number, amount in enumerate(amounts)]
+
+    page = Page(mia, organization, csv_file(["E-mail", "Amount", "Latitude"], *rows, delimiter=";"))
+
+    assert page.row.numbers == expected
