@@ -11,8 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.template.response import TemplateResponse
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.formats import date_format
 
@@ -32,7 +31,7 @@ from staff.appointments.record_forms import describe_lead
 from staff.appointments.schedule import other_appointments
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.lists import to_uuid
-from staff.toolkit.times import DayField, TimestampField, is_unambiguous
+from staff.toolkit.times import DayField, TimestampField, is_unambiguous, zone_of_page
 
 MAX_MINUTES = 24 * 60
 SHORT = "D j M, H:i"
@@ -113,15 +112,22 @@ def show_times(request: HttpRequest, page: AnyPage) -> HttpResponse:
     """Answer the control of a form that is being filled in. Raises Http404 for rows that the user may not see."""
     if request.method != "POST":
         return redirect("admin:index")
-    draft = read_draft(page, request)
-    others = other_appointments(draft.appointment)
-    context = {
-        "draft": draft,
-        "overlapping": [row for row, overlaps in others if overlaps],
-        "others": [row for row, overlaps in others if not overlaps],
-        "free": draft.free_times(),
-    }
-    return TemplateResponse(request, "staff/times.html", context)
+    # In the zone of the page: a free time fills in its control.
+    with timezone.override(zone_of_page(typed_texts(request))):
+        draft = read_draft(page, request)
+        others = other_appointments(draft.appointment)
+        context = {
+            "draft": draft,
+            "overlapping": [row for row, overlaps in others if overlaps],
+            "others": [row for row, overlaps in others if not overlaps],
+            "free": draft.free_times(),
+        }
+        return render(request, "staff/times.html", context)
+
+
+def typed_texts(request: HttpRequest) -> list[str]:
+    values = request.POST
+    return [values.get(f"{values.get('field')}_{part}", "")[:40] for part in ("0", "1", "zone")]
 
 
 def read_draft(page: AnyPage, request: HttpRequest) -> Draft:
@@ -145,7 +151,7 @@ def read_draft(page: AnyPage, request: HttpRequest) -> Draft:
     minutes = values.get("minutes", "")
     if minutes.isdecimal() and len(minutes) <= len(str(MAX_MINUTES)) and 0 < int(minutes) <= MAX_MINUTES:
         appointment.own_duration_minutes = int(minutes)
-    texts = [values.get(f"{values.get('field')}_{part}", "")[:40] for part in ("0", "1", "zone")]
+    texts = typed_texts(request)
     appointment.schedule_time = at = cleaned(TimestampField(required=False), texts)
     day = timezone.localdate(at) if at else cleaned(DayField(required=False), texts[0])
     return Draft(appointment, day, is_booking=stored is None and "host" in values)
