@@ -14,6 +14,7 @@ MAX_ROWS = 100_000
 MAX_ROW_TEXT, MAX_TEXT = 100_000, 100_000_000
 # Characters of a row in a CSV file, with its quotation marks and separators: few enough to split it in one call.
 MAX_CSV_ROW = 4 * MAX_ROW_TEXT
+END = "\ue000end of the file\ue000"  # a line after the last one
 DELIMITERS = ",;\t|"
 SEPARATOR_LINE = re.compile(rf"sep=([{DELIMITERS}])(?:\r\n?|\n)", re.I)
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -78,7 +79,7 @@ def check_row(number: int, row: Sequence[str]) -> None:
 
 
 def read_csv(content: bytes) -> Iterator[Row]:
-    """Raise FileRefused if a row has `MAX_CSV_ROW` characters or more, before it is split."""
+    """Raise FileRefused if a row has `MAX_CSV_ROW` characters or more, before it is split, or ends inside quotes."""
     text = decode(content)
     delimiter = find_delimiter(text)
     if match := SEPARATOR_LINE.match(text):
@@ -94,12 +95,19 @@ def read_csv(content: bytes) -> Iterator[Row]:
             if length >= MAX_CSV_ROW:
                 raise FileRefused(f"The row at line {number} has {MAX_CSV_ROW:,} characters or more.")
             yield line
+        # A row of its own, unless a quotation mark is open: then it is in the last cell, as all lines since are.
+        yield END
 
     reader = csv.reader(lines(), delimiter=delimiter)
     try:
+        first_line = 1
         for number, cells in enumerate(reader, 1):
+            if cells == [END]:
+                return
+            if cells and cells[-1].endswith(END):
+                raise FileRefused(f"The row at line {first_line} has a quotation mark that is not closed.")
             yield number, cells
-            length = 0
+            length, first_line = 0, reader.line_num + 1
     except csv.Error:
         problem = "has a cell that is too long. Is a quotation mark missing?"
         raise FileRefused(f"The row at line {reader.line_num} {problem}") from None
@@ -113,12 +121,21 @@ def decode(content: bytes) -> str:
     for encoding in [marked] if marked else ["utf-8", "windows-1252"]:
         try:
             text = content.decode(encoding)
-        except UnicodeError:
+        except UnicodeError as error:
+            refuse_damaged(content, error)
             continue
         if "\0" not in text:
             return text
         break
     raise FileRefused(NOT_TEXT)
+
+
+def refuse_damaged(content: bytes, error: UnicodeError) -> None:
+    """Raise FileRefused if more letters beyond ASCII are UTF-8 than are not: the file isn't in another encoding."""
+    letters = [letter for letter in content.decode("utf-8", "replace") if letter > "\x7f"]
+    if isinstance(error, UnicodeDecodeError) and letters.count("\ufffd") * 2 < len(letters):
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileRefused(f"Line {line} has a letter that is not UTF-8, as the rest of the file is. Correct it first.")
 
 
 def find_delimiter(text: str) -> str:

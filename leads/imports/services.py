@@ -239,7 +239,10 @@ def remember_columns(stored: Import) -> None:
         return  # this is probably no header, but the first row of a file without one
     # So that two imports don't wait for each other's columns.
     lock_organization(stored.organization)
-    chosen = {normalize(text): name for text, name in zip(stored.header, stored.mapping, strict=True)}
+    chosen: dict[str, str] = {}
+    for text, name in zip(stored.header, stored.mapping, strict=True):
+        key = normalize(text)
+        chosen[key] = chosen.get(key) or name  # of several columns of a name, one that isn't left out
     columns = ImportColumn.objects.of(stored.organization).filter(kind=stored.kind)
     common = {"organization": stored.organization, "kind": stored.kind}
     columns.bulk_create(

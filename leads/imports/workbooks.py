@@ -240,25 +240,33 @@ class Workbook:
             case "b":
                 return "TRUE" if text.strip() in ("1", "true") else "FALSE"
             case "d":
-                return cell_text(from_ISO8601(text))
+                return cell_text(day_or_time(from_ISO8601(text), self.format_of(attributes)[2]))
             case "n":
-                return self.number_text(text, int(attributes.get("s", "0")))
+                return self.number_text(text, self.format_of(attributes))
         return unescape(text)
 
-    def number_text(self, text: str, style: int) -> str:
-        is_date, is_duration, shows_hours = self.formats[style] if style < len(self.formats) else (False, False, False)
+    def format_of(self, attributes: dict[str, str]) -> tuple[bool, bool, bool]:
+        style = int(attributes.get("s", "0"))
+        return self.formats[style] if style < len(self.formats) else (False, False, False)
+
+    def number_text(self, text: str, style: tuple[bool, bool, bool]) -> str:
+        is_date, is_duration, shows_hours = style
         number = float(text) if "." in text or "e" in text.lower() else int(text)
         if not is_date:
             digits = cell_text(number)
             # So that it differs from a text, which can mean one thousand five hundred.
             return f"{digits}0" if THREE_DIGITS.fullmatch(digits) else digits
         try:
-            value = from_excel(number, self.epoch, timedelta=is_duration)
-            if isinstance(value, datetime) and not shows_hours and value.time() == time():
-                value = value.date()  # a day, not its midnight
-            return cell_text(value)
+            return cell_text(day_or_time(from_excel(number, self.epoch, timedelta=is_duration), shows_hours))
         except (OverflowError, ValueError):
             return "#VALUE!"
+
+
+def day_or_time(value: object, shows_hours: bool) -> object:
+    """Return the day instead of its midnight if the cell doesn't show hours."""
+    if isinstance(value, datetime) and not shows_hours and value.time() == time():
+        return value.date()
+    return value
 
 
 def has_hours(code: str) -> bool:

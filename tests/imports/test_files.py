@@ -197,6 +197,14 @@ REFUSED_FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     "201 columns": (lambda: b"email" + b",x" * 200 + b"\na@example.com", "Row 1 has more than 200 columns."),
     "1,000 columns": (lambda: workbook([*range(1000)], ["a"]), "Row 1 has more than 200 columns."),
     "long cell": (lambda: b"email\n" + b"x" * 40_000, "Row 2 has a cell with more than 32,767 characters."),
+    "open quotation in a small file": (
+        lambda: b'email,note\na@example.com,b\nc@example.com,"wants call\nd@example.com,e\n',
+        "The row at line 3 has a quotation mark that is not closed.",
+    ),
+    "a broken letter": (
+        lambda: "email,name\na@example.com,Jürgen Müller\nb@example.com,Ren".encode() + b"\xc3\n",
+        "Line 3 has a letter that is not UTF-8, as the rest of the file is. Correct it first.",
+    ),
     "open quotation": (
         lambda: b'email\na@example.com,"' + b"x\n" * 100_000,
         "The row at line 65538 has a cell that is too long. Is a quotation mark missing?",
@@ -273,7 +281,7 @@ def test_one_text_in_many_rows_does_not_fill_the_database(monkeypatch: pytest.Mo
 
 STYLES = b"""<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[$-407]d. mmm yyyy"/>
 <numFmt numFmtId="171" formatCode="[h]:mm"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>
-<cellXfs><xf/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="171"/></cellXfs></styleSheet>"""
+<cellXfs><xf/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="22"/></cellXfs></styleSheet>"""
 TEXTS = """<x:sst xmlns:x="y"><x:si><x:t xml:space="preserve"> Zoë</x:t></x:si>
 <x:si><x:r><x:rPr><x:b/></x:rPr><x:t>Ad</x:t></x:r><x:r><x:t>a &amp; B</x:t></x:r>
 <x:rPh sb="0" eb="1"><x:t>spoken</x:t></x:rPh></x:si>
@@ -290,6 +298,8 @@ CELLS = {
     b'<c t="b"><v>1</v></c>': "TRUE",
     b'<c t="e"><v>#N/A</v></c>': "#N/A",
     b'<c t="d"><v>2027-01-05T10:00:00</v></c>': "2027-01-05 10:00:00",
+    b'<c s="1" t="d"><v>2027-01-05T00:00:00.000Z</v></c>': "2027-01-05",
+    b'<c s="4" t="d"><v>2027-01-05T00:00:00</v></c>': "2027-01-05 00:00:00",
     b'<c s="1"><v>46392</v></c>': "2027-01-05",
     b'<c s="2"><v>46392.4166666667</v></c>': "2027-01-05 10:00:00",
     b'<c s="2"><v>0.25</v></c>': "06:00:00",
@@ -353,3 +363,10 @@ def test_texts_of_a_file_are_shown_as_text(mia: Client, organization: Organizati
     assert script not in columns + report
     assert "&lt;script&gt;" in columns
     assert "&lt;script&gt;" in report
+
+
+def test_a_file_without_a_last_line_end_and_with_lines_in_its_last_cell_is_read_to_the_end() -> None:
+    for end in (b"", b"\n", b"\r\n\r\n"):
+        rows = list(files.read_rows(b'email,note\na@example.com,"one\ntwo"' + end))
+        assert rows[:2] == [(1, ["email", "note"]), (2, ["a@example.com", "one\ntwo"])]
+        assert [cells for _, cells in rows[2:] if cells] == []

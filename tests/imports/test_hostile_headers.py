@@ -99,3 +99,13 @@ def test_a_cell_that_is_longer_than_its_field_is_left_out_before_it_is_parsed(
     [(_, verdict, details)] = page.report()
     assert (verdict, details.startswith("Left out: ")) == ("NEW", True)
     assert "is longer than" in details
+
+
+def test_a_name_of_several_columns_is_remembered_for_the_one_that_is_imported(
+    mia: Client, organization: Organization
+) -> None:
+    Page(mia, organization, csv_file(["email", "Phone", "Phone"], ["a@example.com", "1", "2"])).check()
+
+    page = Page(mia, organization, csv_file(["email", "Phone"], ["a@example.com", "1"]))
+
+    assert page.guessed()["Phone"] == "phone"
