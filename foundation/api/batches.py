@@ -9,7 +9,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
 from foundation.api import sql_serializers as sql
-from foundation.api.exceptions import DomainError, is_unavailable
+from foundation.api.exceptions import BeingErased, DomainError, is_unavailable
 from foundation.api.fields import BoundedListField
 from foundation.api.openapi import FIELD_ERRORS, MESSAGE
 from foundation.api.rate_limits import throttled
@@ -81,8 +81,8 @@ class ImportViewSet(ExternalViewSet):
         self.count_rows(len(rows))
         response, results = None, []
         for index, row in enumerate(rows):
-            # After a 503 no other row is tried: each could take as long.
-            if response is None or response.status_code != 503:
+            # After a 503 no other row is tried: each could take as long. That a lead is being erased is of one row.
+            if response is None or response.status_code != 503 or response.data["message"] == BeingErased.message:
                 response = self.respond_to_row(row, do)
             shown = {name: response.data[name] for name in ("data", "message", "errors") if name in response.data}
             if "data" in shown:

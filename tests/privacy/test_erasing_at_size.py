@@ -677,3 +677,6 @@ def test_nothing_is_accepted_for_a_lead_while_a_worker_erases_it(api: ApiClient,
     assert [(answer.status_code, answer.json()["message"]) for answer in refused] == [(503, text)] * 6
     assert {answer.headers["Retry-After"] for answer in refused} == {"60"}
     assert snapshot_of(organization) == before
+    rows = [{"email": email, "first_name": "Ada"} for email in ("ada@example.com", "bob@example.com")]
+    imported = api.post("/api/external/leads/import", {"rows": rows}).json()["data"]["rows"]
+    assert [row["status"] for row in imported] == [503, 201]
