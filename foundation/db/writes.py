@@ -3,11 +3,13 @@
 For the benchmarks "create an appointment", "submit an opt-in" and "events delivered"; updates for imports.
 """
 
+import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import TypeVar
 
 import orjson
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import IntegrityError, connection, models
 
 from foundation.db.encryption import EncryptedField
@@ -94,7 +96,12 @@ def rows_as_json(model: type[models.Model], rows: list[models.Model]) -> str:
 
 
 def as_json(rows: Iterable[models.Model], columns: Collection[tuple[str, str]]) -> str:
-    return orjson.dumps([{column: getattr(row, name) for column, name in columns} for row in rows]).decode()
+    values = [{column: getattr(row, name) for column, name in columns} for row in rows]
+    try:
+        return orjson.dumps(values).decode()
+    except TypeError:
+        # An integer of more than 64 bits: PostgreSQL returns a number such as 1e21 as one.
+        return json.dumps(values, cls=DjangoJSONEncoder)
 
 
 def insert_or_get(new: Model, find: Callable[[], Model | None], *dependents: models.Model) -> tuple[Model, bool]:

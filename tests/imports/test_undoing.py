@@ -322,3 +322,29 @@ def test_a_change_at_the_same_time_is_never_lost(mia: Client, organization: Orga
     assert {*answers.values()} <= {200, 404}
     assert ids_of(organization).keys() == kept
     assert page.row.undone.get("kept", 0) == len(kept)
+
+
+@pytest.mark.parametrize("number", [1e21, -1e300, 123456789012345678901])
+def test_numbers_of_any_size_are_imported_over_and_come_back(
+    number: float, mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    """PostgreSQL returns 1e21 as an integer, which has more than 64 bits."""
+    make_custom_field(organization, "LEAD", "order", type="NUMBER")
+    make_custom_field(organization, "LEAD", "plan")
+    id = str(make_lead(api, "ada@example.com"))
+    changed = api.patch(f"/api/external/leads/{id}", {"custom_fields": {"order": number, "plan": "small"}})
+
+    def values() -> list[Any]:
+        return [float(field["value"]) if field["type"] == "NUMBER" else field["value"] for field in fields()]
+
+    def fields() -> list[dict[str, Any]]:
+        return list(api.get_lead(id)["custom_fields"])
+
+    page = Page(mia, organization, csv_file(["email", "plan", "order"], ["ada@example.com", "large", "5"])).run()
+    imported = values()
+    page.press("undo")
+
+    assert changed.status_code == 200
+    assert (page.row.state, imported, values()) == ("UNDONE", [5.0, "large"], [float(number), "small"])
+    Page(mia, organization, csv_file(["email", "plan"], ["ada@example.com", "huge"])).run()
+    assert values() == [float(number), "huge"]
