@@ -29,7 +29,7 @@ from webhooks.models import Attempt, Delivery, Event
 from webhooks.topics import AttributionSerializer, Topic, topics
 
 # One statement for all events of a change: a second round trip would cost a booking more than the inserts do. The ids,
-# with which the bodies begin, rise in the order of the events.
+# with which the bodies begin, rise in the order of the events, and so do those of the deliveries.
 INSERT_EVENTS = """
 WITH {data}, subject AS (
     SELECT uuidv7() AS event_id, part.* FROM ({rows} ORDER BY number) AS part
@@ -42,10 +42,14 @@ WITH {data}, subject AS (
 ) {changes}
 INSERT INTO webhooks_delivery
     (id, organization_id, created_at, event_id, endpoint_id, state, attempts, claims, last_error, is_replay)
-SELECT uuidv7(), subject.organization_id, subject.created_at, event_id, endpoint.id, 'PENDING', 0, 0, '', false
-FROM subject
-JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = subject.organization_id
-WHERE endpoint.is_active AND (endpoint.event_types = '{{}}' OR subject.type = ANY(endpoint.event_types))
+SELECT uuidv7(), organization_id, created_at, event_id, endpoint_id, 'PENDING', 0, 0, '', false
+FROM (
+    SELECT subject.organization_id, subject.created_at, event_id, endpoint.id AS endpoint_id
+    FROM subject
+    JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = subject.organization_id
+    WHERE endpoint.is_active AND (endpoint.event_types = '{{}}' OR subject.type = ANY(endpoint.event_types))
+    ORDER BY event_id
+) AS delivery
 RETURNING endpoint_id
 """
 # `query` selects id and JSON. Materialized: where PostgreSQL expects no statuses and sources, because it analyzed their
