@@ -85,6 +85,7 @@ def read_csv(content: bytes) -> Iterator[Row]:
     if match := SEPARATOR_LINE.match(text):
         text = text[match.end() :]  # no row of a spreadsheet
     length = 0  # of the present row
+    present: list[str] = []  # its lines
 
     def lines() -> Iterator[str]:
         nonlocal length
@@ -94,6 +95,7 @@ def read_csv(content: bytes) -> Iterator[Row]:
             length += len(line)
             if length >= MAX_CSV_ROW:
                 raise FileRefused(f"The row at line {number} has {MAX_CSV_ROW:,} characters or more.")
+            present.append(line)
             yield line
         # A row of its own, unless a quotation mark is open: then it is in the last cell, as all lines since are.
         yield END
@@ -104,13 +106,24 @@ def read_csv(content: bytes) -> Iterator[Row]:
         for number, cells in enumerate(reader, 1):
             if cells == [END]:
                 return
-            if cells and cells[-1].endswith(END):
+            is_open = bool(cells) and cells[-1].endswith(END)
+            if is_open or (len(present) > 1 and has_text_after_quotes(present, delimiter)):
                 raise FileRefused(f"The row at line {first_line} has a quotation mark that is not closed.")
             yield number, cells
+            present.clear()
             length, first_line = 0, reader.line_num + 1
     except csv.Error:
         problem = "has a cell that is too long. Is a quotation mark missing?"
         raise FileRefused(f"The row at line {reader.line_num} {problem}") from None
+
+
+def has_text_after_quotes(lines: list[str], delimiter: str) -> bool:
+    """Return whether a quotation that goes over lines ends inside a cell: where another row has one that is open."""
+    try:
+        list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error:
+        return True
+    return False
 
 
 def decode(content: bytes) -> str:

@@ -201,6 +201,10 @@ REFUSED_FILES: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: b'email,note\na@example.com,b\nc@example.com,"wants call\nd@example.com,e\n',
         "The row at line 3 has a quotation mark that is not closed.",
     ),
+    "two open quotations": (
+        lambda: b'email,note\na@example.com,b\nc@example.com,"wants\nd@example.com,e\nf@example.com,"no\n',
+        "The row at line 3 has a quotation mark that is not closed.",
+    ),
     "a broken letter": (
         lambda: "email,name\na@example.com,Jürgen Müller\nb@example.com,Ren".encode() + b"\xc3\n",
         "Line 3 has a letter that is not UTF-8, as the rest of the file is. Correct it first.",
