@@ -337,7 +337,7 @@ def add_leads(*, organization: Organization, actor: Actor, leads: list[Lead]) ->
 
 
 def check_not_erased(lead: Lead) -> None:
-    """Raise Conflict if the lead was erased, BeingErased if a worker is at it. The lead must be locked."""
+    """Raise Conflict if the lead was erased, BeingErased if a worker is erasing it."""
     if lead.is_erased:
         raise Conflict("The lead was erased")
     check_not_being_erased(lead)

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from io import StringIO
@@ -14,6 +15,7 @@ MAX_ROWS = 100_000
 MAX_ROW_TEXT, MAX_TEXT = 100_000, 100_000_000
 # Characters of a row in a CSV file, with its quotation marks and separators: few enough to split it in one call.
 MAX_CSV_ROW = 4 * MAX_ROW_TEXT
+PART = 64 * 1024  # bytes that are decoded at a time
 END = "\ue000end of the file\ue000"  # a line after the last one
 DELIMITERS = ",;\t|"
 SEPARATOR_LINE = re.compile(rf"sep=([{DELIMITERS}])(?:\r\n?|\n)", re.I)
@@ -134,8 +136,11 @@ def decode(content: bytes) -> str:
     for encoding in [marked] if marked else ["utf-8", "windows-1252"]:
         try:
             text = content.decode(encoding)
-        except UnicodeError as error:
-            refuse_damaged(content, error)
+        except UnicodeDecodeError as error:
+            if encoding == "utf-8" and has_utf8_letters(content):
+                line = content.count(b"\n", 0, error.start) + 1
+                problem = f"Line {line} has a letter that is not UTF-8, as the rest of the file is. Correct it first."
+                raise FileRefused(problem) from None
             continue
         if "\0" not in text:
             return text
@@ -143,12 +148,14 @@ def decode(content: bytes) -> str:
     raise FileRefused(NOT_TEXT)
 
 
-def refuse_damaged(content: bytes, error: UnicodeError) -> None:
-    """Raise FileRefused if more letters beyond ASCII are UTF-8 than are not: the file isn't in another encoding."""
-    letters = [letter for letter in content.decode("utf-8", "replace") if letter > "\x7f"]
-    if isinstance(error, UnicodeDecodeError) and letters.count("\ufffd") * 2 < len(letters):
-        line = content.count(b"\n", 0, error.start) + 1
-        raise FileRefused(f"Line {line} has a letter that is not UTF-8, as the rest of the file is. Correct it first.")
+def has_utf8_letters(content: bytes) -> bool:
+    """Return whether more letters beyond ASCII are UTF-8 than are not: the file isn't in another encoding."""
+    decoder, letters, damaged = getincrementaldecoder("utf-8")("replace"), 0, 0
+    for start in range(0, len(content), PART):
+        text = decoder.decode(content[start : start + PART])
+        letters += len(text) - len(text.encode("ascii", "ignore"))
+        damaged += text.count("\ufffd")
+    return damaged * 2 < letters
 
 
 def find_delimiter(text: str) -> str:

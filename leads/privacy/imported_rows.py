@@ -245,8 +245,8 @@ def forget_rows(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
     for import_id, count in sorted(Counter(row.file_import_id for row in about).items(), key=str):
         Import.objects.of(lead.organization).filter(pk=import_id).update(erased=F("erased") + count)
     rows.filter(pk__in=[row.pk for row in about]).delete()
-    # The import refuses such a row if it would still change its lead: the check has to show that again.
-    rows.filter(pk__in=[row.pk for row in stored if mentions.are_in_details(row)]).update(details="")
+    # Without what the check has shown, the import refuses such a row if it would still change its lead.
+    rows.filter(pk__in=[row.pk for row in stored if mentions.are_in_details(row)]).update(details="", shown=[])
 
 
 def forget_columns(lead: Lead, mentions: Mentions) -> None:

@@ -97,7 +97,7 @@ class HandOverField(forms.BooleanField):
             required=False,
             initial=True,
             label="The new setter takes over the next steps",
-            help_text="Those of the former setter and those of anyone. Without it, they stay with who has them.",
+            help_text="Those of the former setter, and those of nobody. Without it, they stay with who has them.",
             widget=widgets.UnfoldBooleanSwitchWidget,
         )
 

@@ -232,6 +232,7 @@ def test_a_file_that_cannot_be_imported_is_refused_with_the_reason(
 SHARED = b'<row><c t="s"><v>0</v></c></row>'
 # Workbooks of 1 to 5 MB unpacked, of which a library that builds trees would make 10 to 200 MB.
 GREEDY_FILES: dict[str, Callable[[], bytes]] = {
+    "letters of another encoding": lambda: b"email\n" + (b"\xfc" * 30_000 + b"\n") * 30,
     "stated size": lambda: lying(2**31),
     "rows": lambda: with_sheet(b"<row/>" * 150_000),
     "cells of a row": lambda: with_sheet(b"<row>%s</row>" % (b"<c/>" * 200_000)),
