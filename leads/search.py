@@ -28,7 +28,7 @@ def read_terms(text: str) -> tuple[list[str], bool]:
         is_email = "@" in word.strip("@") or word.startswith("@")
         words += [word] if is_email else [part[:MAX_WORD] for part in split_words(word)]
     words = [word for word in words if word.strip("@")]
-    # The index has no beginnings of one letter: it is the next word, of which only that is typed yet, or an initial.
+    # The index has no beginnings of one letter. It is an initial, or the next word, of which no more is typed yet.
     longer = [word for word in words if len(word) > 1 or word.upper() == word.lower()]
     return longer or words, False
 

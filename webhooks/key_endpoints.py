@@ -24,7 +24,7 @@ from webhooks.models import Delivery, Endpoint, Event
 from webhooks.replays import replay, replay_since
 
 MAX_DELETED = 1_000
-# Why an endpoint is disabled, if keys can't enable it, and what they are told.
+# The reasons for which only staff can enable an endpoint, and the message that its key gets.
 ENABLED_BY_STAFF = {
     services.DISABLED_BY_STAFF: "Staff have disabled this endpoint; they can enable it in the admin",
     services.KEY_REVOKED: "This endpoint's API key was revoked; staff can enable the endpoint in the admin",

@@ -81,7 +81,8 @@ class ImportViewSet(ExternalViewSet):
         self.count_rows(len(rows))
         response, results = None, []
         for index, row in enumerate(rows):
-            # After a 503 no other row is tried: each could take as long. That a lead is being erased is of one row.
+            # After a 503 no other row is tried, because each could take as long; but that of a lead that is being
+            # erased is about its own row alone.
             if response is None or response.status_code != 503 or response.data["message"] == BeingErased.message:
                 response = self.respond_to_row(row, do)
             shown = {name: response.data[name] for name in ("data", "message", "errors") if name in response.data}

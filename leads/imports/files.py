@@ -120,7 +120,7 @@ def read_csv(content: bytes) -> Iterator[Row]:
 
 
 def has_text_after_quotes(lines: list[str], delimiter: str) -> bool:
-    """Return whether a quotation that goes over lines ends inside a cell: where another row has one that is open."""
+    """Return whether text follows a quoted cell of several lines: an earlier row has left a quotation mark open."""
     try:
         list(csv.reader(lines, delimiter=delimiter, strict=True))
     except csv.Error:

@@ -156,7 +156,7 @@ def test_whoever_is_shut_out_while_they_change_their_password_stays_out(
 def test_an_account_that_is_activated_again_has_no_former_sessions_and_calendar_address(
     host: Membership, operator: Client, other_organization: Organization
 ):
-    """Whoever has them may be why it was deactivated."""
+    """A thief who has them may be the reason why it was deactivated."""
     zoe = make_member(other_organization, "zoe@globex.example")
     thief, other = sign_in("hana@acme.example"), sign_in("zoe@globex.example")
     secrets = [issue_calendar_secret(member=member) for member in (host, zoe)]
