@@ -19,7 +19,9 @@ from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 
 UNAVAILABLE_SECONDS = 5  # long enough for a worker, which polls every three seconds, to notice
-OTHER_SESSIONS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+# A session of PostgreSQL's own, as autovacuum's, has another role, which only a superuser may terminate.
+OTHER_SESSIONS = "FROM pg_stat_activity WHERE datname = {} AND usename = current_user AND pid <> pg_backend_pid()"
+OTHER_SESSIONS_HERE = OTHER_SESSIONS.format("current_database()")
 
 
 def query(statement: str) -> list[tuple]:
@@ -32,7 +34,7 @@ def query(statement: str) -> list[tuple]:
 
 def terminate_sessions() -> None:
     """End every connection, as an administrator can."""
-    query(f"SELECT pg_terminate_backend(pid) {OTHER_SESSIONS}")
+    query(f"SELECT pg_terminate_backend(pid) {OTHER_SESSIONS_HERE}")
 
 
 def refuse_connections() -> None:
@@ -46,18 +48,20 @@ def refuse_connections() -> None:
         "password": database["PASSWORD"],
         "dbname": "postgres",
     }
-    terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+    terminate = f"SELECT pg_terminate_backend(pid) {OTHER_SESSIONS.format('%s')}"
     with psycopg.connect(**address, autocommit=True) as server:
         server.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
-        server.execute(terminate, [database["NAME"]])
-        time.sleep(UNAVAILABLE_SECONDS)
-        server.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
+        try:
+            server.execute(terminate, [database["NAME"]])
+            time.sleep(UNAVAILABLE_SECONDS)
+        finally:
+            server.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
 
 
 def crash() -> None:
     """Kill a server process, so that PostgreSQL ends all sessions and recovers. Only for the tests' own server."""
     folder = query("SHOW data_directory")[0][0]
-    pid = query(f"SELECT pid {OTHER_SESSIONS} LIMIT 1")[0][0]
+    pid = query(f"SELECT pid {OTHER_SESSIONS_HERE} LIMIT 1")[0][0]
     assert "pipeline-backend" in folder
     assert folder in psutil.Process(int((Path(folder) / "postmaster.pid").read_text().split()[0])).cmdline()
     assert psutil.Process(pid).cmdline()[0].startswith("postgres: ")
