@@ -31,6 +31,7 @@ from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import isoformat_z
 from leads.imports import services
 from leads.imports.choices import MAX_SHOWN_NAME, choose_values, unknown_values
+from leads.imports.failures import MAX_FAILURES
 from leads.imports.files import MAX_ROWS
 from leads.imports.importers import IMPORTERS
 from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
@@ -386,7 +387,7 @@ def summary(row: Import) -> str:
 def progress_text(row: Import) -> str:
     if services.is_waiting(row):
         return "Waiting for another import of your organization"
-    if row.failures:
+    if 0 < row.failures < MAX_FAILURES:
         return "Interrupted by an unexpected error, which was logged. Retried every 30 seconds"
     if row.state == ImportState.READING:
         return f"{number_format(row.total, force_grouping=True)} rows read"

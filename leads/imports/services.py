@@ -200,7 +200,7 @@ def begin(
     stored: Import, state: ImportState, counts: dict[str, int], reasons: dict[str, dict[str, int]] | None = None
 ) -> None:
     stored.state, stored.position, stored.counts, stored.updated_at = state, 0, counts, now()
-    stored.reasons = reasons or {}
+    stored.reasons, stored.failures = reasons or {}, 0
     stored.save()
     send_on_commit(TASK)
 

@@ -23,16 +23,17 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import Max, Q
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
-from foundation.api.exceptions import Conflict, DomainError
+from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import update_all
 from foundation.outbox import send_on_commit
+from leads.imports.failures import is_of_row, problem_of
 from leads.imports.models import KEEP_ROWS, UNDOABLE_STATES, Import, ImportState, ImportUndo
 from leads.imports.services import TASK, lock, lock_step
 from leads.imports.turns import Turn
@@ -159,7 +160,7 @@ def start_undo(*, file_import: Import, actor: Actor) -> None:
     if not stored.can_be_undone:
         raise Conflict("This import can no longer be undone.")
     stored.undone = {"total": stored.undo_rows.count(), "actor_id": actor.id, "actor_name": actor.name}
-    stored.state, stored.position, stored.updated_at = ImportState.UNDOING, 0, now()
+    stored.state, stored.position, stored.failures, stored.updated_at = ImportState.UNDOING, 0, 0, now()
     stored.save()
     send_on_commit(TASK)
 
@@ -224,12 +225,13 @@ def undo_group(rows: Sequence[ImportUndo], actor: Actor) -> tuple[Reasons, Versi
     try:
         with transaction.atomic(), recording_changes() as changes:
             reasons = UNDOABLE[rows[0].subject_type].undo(stored, rows, actor)
-    except (DomainError, IntegrityError, DataError) as error:
+    except Exception as error:
+        if not is_of_row(error, stored):
+            raise
         changes = StoredChanges()
         if len(rows) > 1:
             return undo_each(rows, actor)
-        reason = str(error) if isinstance(error, DomainError) else "It contradicts another record now."
-        reasons = {rows[0].subject_id: reason}
+        reasons = {rows[0].subject_id: f"{problem_of(error).removesuffix('.')}."}
     kept = [row for row in rows if reasons.get(row.subject_id)]
     for row in kept:
         row.is_kept, row.reason = True, reasons[row.subject_id][:MAX_REASON]

@@ -6,14 +6,14 @@ from hashlib import blake2b
 from time import monotonic
 
 import orjson
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import F, Min, QuerySet
 
-from foundation.api.exceptions import DomainError, ValidationFailed
 from foundation.db.retry import atomic_with_retry
+from leads.imports.failures import UNEXPECTED, is_final, is_of_row, problem_of
 from leads.imports.importers import IMPORTERS, Importer, Plan, Problem
 from leads.imports.models import Import, ImportRow, ImportState, Verdict
-from leads.imports.reading import READ_TEXT, read_file
+from leads.imports.reading import READ_TEXT, read_file, refuse_file
 from leads.imports.services import finish, lock_step, prune_ended, store_progress, working_imports
 from leads.imports.terms import terms_of
 from leads.imports.turns import Overtaken, Turn, begin_turn
@@ -53,7 +53,7 @@ def run_turn() -> None:
 
     Safe to run several times at once, and to be killed: the next turn continues where this one has stopped. After an
     error the turn is left to expire, so that other organizations come first, and the organization's other imports
-    come before the one that has failed.
+    come before the one that has failed. After `MAX_FAILURES` it ends without what fails (`leads.imports.failures`).
     """
     turn = begin_turn()
     if turn is None:
@@ -83,9 +83,11 @@ def run_step(turn: Turn) -> None:
         STEPS[file_import.state](file_import, turn)
     except Overtaken:
         raise
-    except Exception:
+    except Exception as error:
         failed = Import.objects.of(turn.organization).filter(pk=file_import.pk)
         failed.update(failures=F("failures") + 1)
+        if is_final(error, file_import) and file_import.state in {ImportState.READING, ImportState.CHECKING}:
+            refuse_file(file_import, f"{UNEXPECTED}, after row {file_import.position or 1}")
         raise
 
 
@@ -147,8 +149,8 @@ def import_rows(file_import: Import, turn: Turn) -> None:
         started = monotonic()
         try:
             plans = import_batch(file_import, importer, actor, 1 if alone else size, refusal)
-        except (DomainError, IntegrityError, DataError) as error:
-            if refusal:
+        except Exception as error:
+            if refusal or not is_of_row(error, file_import):
                 raise
             # Something is wrong with one of the rows. Alone, each of the others can be done, and it is refused.
             refusal = problem_of(error) if alone else ""
@@ -161,14 +163,6 @@ def import_rows(file_import: Import, turn: Turn) -> None:
             return
         alone, refusal = max(alone - 1, 0), ""
         size = min(max(int(len(plans) * BATCH_SECONDS / max(monotonic() - started, 0.001)), FIRST_SLICE), MAX_BATCH)
-
-
-def problem_of(error: Exception) -> str:
-    if isinstance(error, ValidationFailed):
-        return str(next(iter(error.errors.values()))[0])
-    if isinstance(error, DomainError):
-        return str(error)
-    return "The database refuses the row, because it contradicts another record"
 
 
 @atomic_with_retry

@@ -148,7 +148,7 @@ def test_a_row_that_the_database_refuses_keeps_no_other_from_being_imported(
 
     assert page.row.counts == {"NEW": 4, "REFUSED": 1}
     assert page.report("?show=REFUSED") == [
-        (5, "REFUSED", "The database refuses the row, because it contradicts another record")
+        (5, "REFUSED", "The database refuses it, because it contradicts another record")
     ]
 
 

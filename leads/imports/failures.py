@@ -1,0 +1,37 @@
+"""Which errors refuse a row, or the file, and which let the turn fail, so that a later one tries again."""
+
+import logging
+
+from django.db import DataError, IntegrityError
+
+from foundation.api.exceptions import DomainError, ValidationFailed
+from leads.imports.models import Import
+from leads.imports.turns import Overtaken
+
+logger = logging.getLogger(__name__)
+
+# After so many turns have failed, the error isn't one that passes by itself.
+MAX_FAILURES = 5
+UNEXPECTED = "An unexpected error, which was logged"
+
+
+def is_of_row(error: Exception, file_import: Import) -> bool:
+    """Return whether one of the rows is to be refused for the error."""
+    return isinstance(error, DomainError | IntegrityError | DataError) or is_final(error, file_import)
+
+
+def is_final(error: Exception, file_import: Import) -> bool:
+    """Return whether to go on without what the error is about, because so many turns have failed already."""
+    return file_import.failures >= MAX_FAILURES and not isinstance(error, Overtaken)
+
+
+def problem_of(error: Exception) -> str:
+    """Return what people read about what is refused for the error; an unexpected one is logged."""
+    if isinstance(error, ValidationFailed):
+        return str(next(iter(error.errors.values()))[0])
+    if isinstance(error, DomainError):
+        return str(error)
+    if isinstance(error, IntegrityError | DataError):
+        return "The database refuses it, because it contradicts another record"
+    logger.error("an import or its undoing goes on without a row", exc_info=error)
+    return UNEXPECTED
