@@ -35,6 +35,8 @@ LONGEST = timedelta(days=1)  # the limit of a call's duration
 LATE = timedelta(hours=1)  # a call that is entered later than this after its beginning is history
 FEW = 1_000  # rows that are faster found by their ids
 
+FIRST_TIME = ("first_booked_for", "booked_for", "schedule_time")  # the first that isn't null is the time first booked
+
 ENDS_AT = ExpressionWrapper(
     F("schedule_time")
     + ExpressionWrapper(
@@ -79,7 +81,7 @@ def has_result(result: str, at: datetime) -> Q:
         Result.WON: Q(schedule_time__lte=at, outcome__role__in=PAID_ROLES),
         Result.LOST: Q(schedule_time__lte=at, outcome__role=StatusRole.LOST),
         # History that is imported was not booked on the day of the import.
-        Result.BOOKED: Q(created_at__lt=Coalesce("booked_for", "schedule_time") + Value(LATE)),
+        Result.BOOKED: Q(created_at__lt=Coalesce(*FIRST_TIME) + Value(LATE)),
     }[Result(result)]
 
 

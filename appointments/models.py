@@ -121,8 +121,10 @@ class Appointment(VersionedModel, Traffic):
         EventType, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     schedule_time = MillisecondDateTimeField()
-    # The time first booked, set by the first move, so that an API retry is still recognized.
+    # The time first booked under its present reference, set by the first move: an API retry is still recognized.
     booked_for = MillisecondDateTimeField(null=True, editable=False)
+    # The time first booked under its first reference. Null if it still has that one.
+    first_booked_for = MillisecondDateTimeField(null=True, editable=False)
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
     host = TenantForeignKey(
         Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
@@ -161,6 +163,7 @@ class Appointment(VersionedModel, Traffic):
 
     unversioned = (
         "booked_for",
+        "first_booked_for",
         "own_duration_minutes",
         "invitation_sequence",
         "invited",

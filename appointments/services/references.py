@@ -158,11 +158,13 @@ def booked_times(appointment: Appointment, reference: str) -> list[datetime]:
 
 def take_reference(appointment: Appointment, reference: str) -> None:
     """Give the moved appointment another reference. The present one becomes a former one, with its time."""
+    booked_for = appointment.booked_for or appointment.schedule_time
     FormerReference.objects.create(
         organization=appointment.organization,
         appointment=appointment,
         source=appointment.source,
         external_reference=appointment.external_reference,
-        booked_for=appointment.booked_for or appointment.schedule_time,
+        booked_for=booked_for,
     )
+    appointment.first_booked_for = appointment.first_booked_for or booked_for
     appointment.external_reference, appointment.booked_for = reference, None

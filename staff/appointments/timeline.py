@@ -10,7 +10,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from appointments.models import Appointment, AppointmentChange, FormerReference, Note, OutcomeChange
+from appointments.models import Appointment, AppointmentChange, Note, OutcomeChange
 from foundation.outbox import State
 from leads.models import Lead
 from notifications.models import Notification
@@ -44,18 +44,9 @@ def may_view_messages(request: HttpRequest, row: VersionedModel) -> bool:
 def bookings(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     first = OutcomeChange.objects.of(row.organization).filter(appointment=OuterRef("pk"), from_status=None)
     actors = first.order_by("created_at").values("actor_name")[:1]
-    references = FormerReference.objects.of(row.organization).filter(appointment=OuterRef("pk")).order_by("pk")
-    rows = (
-        appointments_of(row)
-        .defer(*LONG)
-        .annotate(
-            booked_by=Subquery(actors),
-            source_label=source_label(),
-            first_time=Subquery(references.values("booked_for")[:1]),
-        )
-    )
+    rows = appointments_of(row).defer(*LONG).annotate(booked_by=Subquery(actors), source_label=source_label())
     for appointment in timeline.newest(rows.select_related("event_type", "host__user"), cursor):
-        at = appointment.first_time or appointment.booked_for or appointment.schedule_time
+        at = appointment.first_booked_for or appointment.booked_for or appointment.schedule_time
         values = {"Host": appointment.host, "Source": source_of(appointment)}
         yield timeline.TimelineEntry(
             appointment.created_at,

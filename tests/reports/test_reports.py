@@ -16,9 +16,13 @@ from psycopg.errors import Diagnostic
 
 from appointments import reports
 from appointments.models import Appointment
+from appointments.services import reschedule_by_reference
 from optins.models import OptIn
+from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
+from tests.client import ApiClient
 from tests.factories import make_member, make_organization
+from tests.migrations import run_data_steps
 from tests.staff.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
 from tests.staff.pages import admin_url, logged_in_client
 
@@ -104,6 +108,43 @@ def test_calls_that_are_entered_when_they_are_over_do_not_count_as_booked(week: 
     cells = table(hana.get(REPORTS, WEEK))["Mia"].split(" | ")
 
     assert cells[1:3] == ["3 (+2)", "4 (+3)"]  # booked and shown, of which it is one
+
+
+def test_they_do_not_count_either_when_they_were_moved_under_another_reference_and_others_still_do(
+    week: Week, hana: Client
+):
+    week.book("History", NOW, at(17, 9), week.mia, "NO_SHOW", source="MANUAL")
+    week.book("Early", NOW, NOW + timedelta(days=1), week.mia, "APPOINTMENT_BOOKED", source="MANUAL")
+    before = table(hana.get(REPORTS, WEEK))["Mia"].split(" | ")[1]
+    for number, name in enumerate(["History", "Early"] * 2):
+        reschedule_by_reference(
+            organization=week.organization,
+            actor=SYSTEM,
+            external_reference=week.appointments[name].external_reference,
+            schedule_time=NOW + timedelta(days=2 + number),
+            new_external_reference=f"moved-{number}",
+        )
+
+    assert before == "4 (+3)"
+    assert table(hana.get(REPORTS, WEEK))["Mia"].split(" | ")[1] == before
+
+
+def test_what_was_moved_under_other_references_before_the_upgrade_keeps_the_time_first_booked(
+    organization: Organization, api: ApiClient
+):
+    for number in range(3):
+        api.book(external_reference=f"a-{number}", schedule_time=f"2031-01-0{number + 1}T10:00:00Z")
+    for days, former, new in [(5, "a-0", "b-0"), (6, "b-0", "c-0"), (7, "a-1", "b-1")]:
+        move = {"schedule_time": f"2031-01-0{days}T10:00:00Z", "new_external_reference": new}
+        assert api.reschedule(external_reference=former, **move).status_code == 200
+    rows = Appointment.objects.of(organization)
+    after = dict(rows.values_list("external_reference", "first_booked_for__day"))
+    rows.update(first_booked_for=None)
+
+    run_data_steps("appointments", "0034_fill_first_booked_for")
+
+    assert dict(rows.values_list("external_reference", "first_booked_for__day")) == after
+    assert after == {"c-0": 1, "b-1": 2, "a-2": None}
 
 
 def test_a_group_with_nothing_but_the_period_before(hana: Client):

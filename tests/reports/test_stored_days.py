@@ -136,6 +136,7 @@ def test_reports_are_the_same_with_stored_days_after_every_kind_of_change(
         lambda: rows.filter(pk=appointments[13].pk).update(utm_campaign=None),
         lambda: rows.filter(pk=appointments[14].pk).update(created_at=days_ago(30)),
         lambda: rows.filter(pk=appointments[15].pk).delete(),
+        lambda: rows.filter(pk=appointments[16].pk).update(first_booked_for=days_ago(200)),
         lambda: save_status(organization=organization, actor=SYSTEM, status=_with_role(lost, "WON")),
     ]
     before = numbers(organization)
