@@ -1,5 +1,6 @@
 """Phone numbers, stored as E.164 with an ISO country (docs/interface.md, L6 to L8)."""
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +10,8 @@ import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberFormat, ValidationResult
 
 from foundation.api.exceptions import ValidationFailed
+
+SEPARATORS = re.compile(r"[ ()./\u00a0-]")
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,19 @@ def parse_phone(text: str, default_country: str) -> Phone | None:
     if country not in phonenumbers.SUPPORTED_REGIONS:
         return None
     return Phone(phonenumbers.format_number(number, PhoneNumberFormat.E164), country)
+
+
+def parse_without_plus(text: str, country: str) -> Phone | None:
+    """Return the number if it begins with the country's code, and only its + is missing, as a spreadsheet drops it.
+
+    In countries whose numbers begin with 0 at home, such as Germany, nothing else begins like that.
+    """
+    digits = SEPARATORS.sub("", text)
+    code = phonenumbers.country_code_for_region(country)
+    if phonenumbers.ndd_prefix_for_region(country, True) != "0" or not digits.startswith(str(code)):
+        return None
+    phone = parse_phone(f"+{digits}", country)
+    return phone if phone and phonenumbers.is_valid_number(phonenumbers.parse(phone.e164)) else None
 
 
 def parse_e164(text: str, country_text: str) -> Phone | None:

@@ -222,7 +222,9 @@ class ImportAdmin(TenantAdmin):
             messages.warning(request, "Nothing was done: choose one of the buttons.")
 
     def step_context(self, request: HttpRequest, row: Import, problems: Sequence[str]) -> dict[str, object]:
-        is_mapping = row.state == ImportState.MAPPING or (row.state == ImportState.CHECKED and "columns" in request.GET)
+        is_sent = request.POST.get("step") == "columns"  # and refused
+        is_asked_for = row.state == ImportState.CHECKED and (is_sent or "columns" in request.GET)
+        is_mapping = row.state == ImportState.MAPPING or is_asked_for
         current = 1 if is_mapping else STEP_OF_STATE.get(ImportState(row.state), 4)
         context = page_context(self, request, row, str(row)) | {
             "import": row,
@@ -239,7 +241,8 @@ class ImportAdmin(TenantAdmin):
         }
         if is_mapping:
             initial = {"country": row.country or row.organization.default_country}
-            form = ReadingForm(request.POST if request.method == "POST" else None, instance=row, initial=initial)
+            form = ReadingForm(request.POST if is_sent else None, instance=row, initial=initial)
+            context["sends_invitations"] = "invitations" in request.POST if is_sent else row.sends_invitations
             return context | {**self.column_choices(request, row), "reading": form}
         if row.state == ImportState.CHECKED:
             context["unknown_columns"], context["has_more_unknown"] = unknown_values(row)
@@ -255,7 +258,7 @@ class ImportAdmin(TenantAdmin):
     def column_choices(self, request: HttpRequest, row: Import) -> dict[str, object]:
         # Once in the page: each of up to 200 columns has all of them.
         options = {column.name: column.label[:MAX_SHOWN_NAME] for column in IMPORTERS[row.kind](row).columns()}
-        chosen = sent_columns(request, row) if request.method == "POST" else row.mapping
+        chosen = sent_columns(request, row) if request.POST.get("step") == "columns" else row.mapping
         first_rows = [found.cells for found in row.rows.order_by("number")[:EXAMPLES]]
         columns = [
             {

@@ -1,5 +1,6 @@
 """The base class of importers: columns, how they are guessed, and plans for rows."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,6 +36,7 @@ from statuses.models import Board, Status
 MAX_DETAILS = 2000
 # Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
+UTC_OFFSET = re.compile(r"(?:UTC|GMT)([+-])0?(\d{1,2})(?::00)?", re.ASCII)
 LEAVE_OUT = "-"  # chosen instead of a target
 # The cell beyond the header of a row whose cells are not stored.
 TOO_MANY_WORDS = "The row has too many words"
@@ -329,8 +331,10 @@ def is_same_time(stored: datetime | None, given: datetime) -> bool:
 
 
 def zone_of(header: str) -> ZoneInfo | None:
-    """Return the time zone that a header ends with, as those of our export do: Time (Europe/Berlin)."""
+    """Return the time zone that a header ends with, as those of our export do: Time (Europe/Berlin), or (UTC+2)."""
     name = header.rpartition("(")[2].rstrip(") ") if header.rstrip().endswith(")") else ""
+    if match := UTC_OFFSET.fullmatch(name):
+        name = f"Etc/GMT{'-' if match[1] == '+' else '+'}{match[2]}"  # these have the opposite sign
     return get_zone(name) if name in zone_names() else None
 
 

@@ -148,6 +148,8 @@ class LeadImporter(Importer):
         before, at = lead.next_touch_point_at, lead.next_touch_point_at
         if time and not is_same_time(at, time):
             at = time
+        if at is None and given and given != TouchPointType.APPOINTMENT:
+            plan.bad_cells.append(Problem("Next step: has no date", "Next step has no date"))
         if at is None or given == TouchPointType.APPOINTMENT or not (given or at != before):
             return
         is_booked = lead.next_touch_point_type == TouchPointType.APPOINTMENT

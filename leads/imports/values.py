@@ -19,7 +19,7 @@ from foundation.api.fields import parse_uuid as parse_id
 from foundation.db.timestamps import truncate_to_ms
 from leads.custom_values import without_zero_fraction
 from leads.models import CustomField
-from leads.phones import Phone, parse_phone
+from leads.phones import Phone, parse_phone, parse_without_plus
 
 SPREADSHEET_ERRORS = {"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!"}
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -115,7 +115,7 @@ def parse_url(text: str) -> str:
 def parse_phone_number(text: str, country: str) -> Phone:
     if match := FLOAT_PHONE.fullmatch(limited(text, 40)):
         text = match[1]
-    phone = parse_phone(text, country)
+    phone = parse_without_plus(text, country) or parse_phone(text, country)
     if phone is None and text.startswith("00"):
         phone = parse_phone(f"+{text[2:]}", country)  # as most countries dial abroad
     if phone is None:

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from leads.models import Lead
@@ -243,6 +244,46 @@ def test_times_are_those_of_the_members_zone_and_excels_dates_are_known(
     }
 
 
+@pytest.mark.parametrize(
+    ("country", "text", "number"),
+    [
+        ("DE", "4915123456789", "+4915123456789"),
+        ("DE", "49 (151) 234-56789", "+4915123456789"),
+        ("DE", "015123456789", "+4915123456789"),
+        ("DE", "0491 92920", "+4949192920"),
+        ("SE", "468123456", "+468123456"),
+        ("US", "14155552671", "+14155552671"),
+        ("IT", "391 234 5678", "+393912345678"),
+    ],
+)
+def test_a_number_that_has_lost_its_plus_keeps_its_country(
+    country: str, text: str, number: str, mia: Client, organization: Organization
+) -> None:
+    page = Page(mia, organization, csv_file(["email", "phone"], ["a@example.com", text]))
+    page.check(reading={"country": country})
+    page.press("start")
+
+    assert lead_with(organization, "a@example.com").phone_e164 == number
+
+
+@pytest.mark.parametrize(("zone", "hour"), [("UTC+2", 8), ("GMT-05:00", 15), ("UTC+00", 10), ("Asia/Tokyo", 1)])
+def test_a_header_names_the_zone_of_its_times(zone: str, hour: int, mia: Client, organization: Organization) -> None:
+    file = csv_file(["email", f"Next step date ({zone})"], ["a@example.com", "2027-01-05 10:00"])
+
+    Page(mia, organization, file).run()
+
+    assert lead_with(organization, "a@example.com").next_touch_point_at.hour == hour
+
+
+def test_a_next_step_without_a_date_is_left_out_and_its_row_says_so(mia: Client, organization: Organization) -> None:
+    file = csv_file(["email", "next step", "next step date"], ["a@example.com", "Follow-up", ""])
+
+    page = Page(mia, organization, file).run()
+
+    assert page.refused_rows()[1][-1] == "Left out: Next step: has no date"
+    assert lead_with(organization, "a@example.com").next_touch_point_type is None
+
+
 def test_columns_are_guessed_by_common_names_and_then_remembered(mia: Client, organization: Organization) -> None:
     file = csv_file(["E-Mail Address", "Given Name", "SURNAME", "Mobile", "Info", "email"], ["a@example.com", "Ada"])
     page = Page(mia, organization, file)
@@ -275,6 +316,25 @@ def test_a_choice_of_columns_that_cannot_be_is_refused(mia: Client, organization
     assert missing == ["Which column has this? E-mail"]
     assert unknown == ["mapping is not one of this file's; open the page again"]
     assert page.row.state == "MAPPING"
+
+
+@pytest.mark.parametrize("is_checked", [False, True])
+def test_a_refused_choice_of_columns_is_shown_again_with_all_that_was_chosen(
+    is_checked: bool, mia: Client, organization: Organization
+) -> None:
+    file = csv_file(["Reference", "Lead e-mail", "Time", "Note", "Info"], ["1", "a@example.com", "2031-01-05 10:00"])
+    page = Page(mia, organization, file, kind="APPOINTMENTS")
+    if is_checked:
+        page.check()
+    chosen = {column["field"]: column["chosen"] for column in page.get("?columns").context["columns"]}
+    chosen["column-4"] = chosen["column-3"]
+
+    response = page.press("columns", **chosen, country="DE", numbers=",", dates="MDY", invitations="on")
+
+    assert response.context["problems"] == ["Choose only one column for: Note"]
+    assert {column["field"]: column["chosen"] for column in response.context["columns"]} == chosen
+    assert response.context["reading"]["country"].value() == "DE"
+    assert 'name="invitations" checked' in response.content.decode()
 
 
 def test_the_email_of_a_merged_lead_stands_for_the_kept_one(
