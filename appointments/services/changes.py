@@ -348,7 +348,10 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     is_moved = appointment.is_changed("schedule_time")
     open_roles = REOPENED_ROLES if is_moved else NOT_HELD_ROLES
     is_booked_again = is_replaced and role in BOOKED_ROLES and role_of(previous) in open_roles
-    lead_role = StatusRole.APPOINTMENT_BOOKED if is_booked_again and not appointment.is_over else None
+    # Until now it has not moved its lead, if it was over when it was stored.
+    is_first_to_come = is_moved and role in (None, StatusRole.APPOINTMENT_BOOKED) and was_stored_late(appointment)
+    is_to_come = (is_booked_again or is_first_to_come) and not appointment.is_over
+    lead_role = StatusRole.APPOINTMENT_BOOKED if is_to_come else None
     if is_replaced and role in RESULT_ROLES:
         lead_role = StatusRole(role)
     if is_moved:
@@ -360,6 +363,12 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     if is_replaced:
         return Effects(topic or OUTCOME_CHANGED, Kind.CALL_BOOKED if is_booked_again else notification, lead_role)
     return Effects(topic or UPDATED, notification)
+
+
+def was_stored_late(appointment: Appointment) -> bool:
+    """Return whether the call, at its time before these unsaved changes, was over when it was stored (A32)."""
+    former_time: datetime = appointment.stored_values["schedule_time"]
+    return former_time + (appointment.ends_at - appointment.schedule_time) < appointment.created_at
 
 
 def add_note(appointment: Appointment, text: str, actor: Actor, *, is_repeated: bool = True) -> Note | None:

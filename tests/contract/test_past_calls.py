@@ -103,6 +103,20 @@ def test_booking_a_call_that_is_over_notifies_no_one_and_leaves_a_new_lead_new(
 
 
 @EACH_ENTRANCE
+def test_a_call_that_was_entered_late_books_its_lead_when_it_is_moved_to_a_day_to_come(
+    organization: Organization, api: ApiClient, owner: Client, host: Membership, entrance: Entrance
+) -> None:
+    entrance(organization, api, owner)
+    moves = {"organization": organization, "actor": SYSTEM, "appointment": only(organization)}
+
+    reschedule(**moves, to=PAST - timedelta(days=1))
+    still_over = only(organization).lead.status.role
+    reschedule(**moves, to=FUTURE)
+
+    assert (still_over, only(organization).lead.status.role) == ("NEW_LEAD", "APPOINTMENT_BOOKED")
+
+
+@EACH_ENTRANCE
 @pytest.mark.parametrize("role", ["NEW_LEAD", "CANCELED", "LOST"])
 def test_booking_a_call_that_is_over_leaves_the_status_of_a_known_lead(
     organization: Organization, api: ApiClient, owner: Client, host: Membership, entrance: Entrance, role: str

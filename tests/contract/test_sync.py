@@ -172,6 +172,23 @@ def test_the_lead_of_a_call_that_was_over_when_it_came_is_the_same_in_either_ord
     assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == [state] * 2
 
 
+def test_the_lead_of_a_call_that_came_late_and_was_moved_is_the_same_in_every_order(api: ApiClient) -> None:
+    """docs/interface.md, A32 and A71"""
+    past = {"schedule_time": "2024-05-01T10:00:00Z"}
+    for number, order in enumerate(permutations(["late", "missed", "moved"])):
+        requests: dict[str, tuple[str, dict[str, Any]]] = {
+            "late": (f"a-{number}", {"changed_at": at(1), **past}),
+            "missed": (f"a-{number}", {"changed_at": at(2), "state": "NO_SHOW", **past}),
+            "moved": (f"b-{number}", {**MOVED[1], "changed_at": at(3), "previous_reference": f"a-{number}"}),
+        }
+        for name in order:
+            reference, fields = requests[name]
+            sync(api, reference, **fields, lead={"email": f"lead{number}@example.com"})
+
+    assert [row["status"]["role"] for row in api.get_data("/api/external/leads")] == ["APPOINTMENT_BOOKED"] * 6
+    assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == ["APPOINTMENT_BOOKED"] * 6
+
+
 @pytest.mark.django_db(transaction=True)
 def test_simultaneous_states_of_a_chain_converge(organization: Organization, api: ApiClient) -> None:
     requests = [lambda api, one=one: sync(api, one[0], **one[1]) for one in [BOOKED, CANCELED, MOVED]]
