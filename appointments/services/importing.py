@@ -24,7 +24,7 @@ from optins.serializers import QuestionAnswerData
 from optins.services import is_submitted, sync_opt_in
 from organizations.actors import Actor
 from organizations.models import Organization
-from statuses.models import Board, StatusRole
+from statuses.models import Board, Status, StatusRole
 from statuses.services import default_status
 
 ROLE_OF_STATE = {
@@ -228,9 +228,11 @@ def follow_cancellation(appointment: Appointment, data: BookingData) -> None:
 
 def follow_provider(appointment: Appointment, role: StatusRole, data: BookingData) -> None:
     organization, previous = appointment.organization, appointment.outcome
-    status = default_status(organization, Board.APPOINTMENT, role)
+    # Without a default, a retired status says what has happened, too.
+    others = Status.objects.of(organization).on_board(Board.APPOINTMENT).filter(role=role).order_by("-is_active", "pk")
+    status = default_status(organization, Board.APPOINTMENT, role) or others.first()
     if status is None:
-        raise ValidationFailed({"outcome": ["has no default status on the appointment board"]})
+        raise ValidationFailed({"state": ["has no status on the appointment board"]})
 
     schedule_time = data["schedule_time"]
     is_moved = schedule_time != appointment.schedule_time

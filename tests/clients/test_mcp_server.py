@@ -58,7 +58,9 @@ def test_an_assistant_books_moves_notes_and_cancels(pipeline: Pipeline, api: Api
     canceled = call(pipeline, "cancel", external_reference="ref-1", canceled_by="LEAD", reason="No time")
 
     stored = api.get_appointment(id)
-    assert call(pipeline, "get_appointment", appointment_id=id)["id"] == id
+    read = call(pipeline, "get_appointment", appointment_id=id)
+    assert read["id"] == id
+    assert [note["note"] for note in read["notes"]] == ["Is traveling", "From the chat"]
     assert (stored["schedule_time"], stored["outcome"]["role"]) == ("2027-03-02T15:00:00.000Z", "CANCELED")
     assert (outcome, canceled) == ("NO_SHOW", {"id": id})
     assert [notes[0]["lead_id"], notes[1]["appointment_id"]] == [lead["id"], id]

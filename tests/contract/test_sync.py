@@ -8,9 +8,10 @@ import pytest
 
 from appointments.models import Appointment, FormerReference
 from organizations.models import Membership, Organization
+from statuses.models import Status
 from tests.client import ApiClient, sync_payload, synced_opt_in_payload
 from tests.contract.concurrency import THREADS, run_concurrently, status_codes
-from tests.factories import deactivate, events_of, make_api, notifications_of, snapshot_of
+from tests.factories import deactivate, events_of, make_api, make_status, notifications_of, snapshot_of
 from webhooks.models import Event
 
 SYNC = "/api/external/sync/SCHEDULER_A/appointments/"
@@ -170,6 +171,22 @@ def test_the_lead_of_a_call_that_was_over_when_it_came_is_the_same_in_either_ord
 
     assert [row["status"]["role"] for row in api.get_data("/api/external/leads")] == ["NEW_LEAD"] * 2
     assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == [state] * 2
+
+
+def test_a_no_show_is_stored_without_a_default_status_too(api: ApiClient, organization: Organization) -> None:
+    """docs/interface.md, A69"""
+    defaults = Status.objects.of(organization).filter(role="NO_SHOW")
+    defaults.update(is_active=False, is_appointment_default=False, is_lead_default=False)
+
+    retired = sync(api, "b-1", state="NO_SHOW", changed_at=at(1))
+    other = make_status(organization, "Did not come", role="NO_SHOW")
+    active = sync(api, "b-2", state="NO_SHOW", changed_at=at(1))
+    Status.objects.of(organization).filter(role="NO_SHOW").update(role="LOST")
+    refused = api.put(f"{SYNC}b-3", sync_payload(state="NO_SHOW", changed_at=at(1)))
+
+    ids = [response.json()["data"]["id"] for response in (retired, active)]
+    assert [api.get_appointment(id)["outcome"]["name"] for id in ids] == ["No-show", other.name]
+    assert refused.json()["errors"] == {"state": ["state has no status on the appointment board"]}
 
 
 def test_the_lead_of_a_call_that_came_late_and_was_moved_is_the_same_in_every_order(api: ApiClient) -> None:

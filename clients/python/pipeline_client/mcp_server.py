@@ -21,7 +21,7 @@ from pydantic import Field
 
 from pipeline_client import Pipeline, PipelineError
 from pipeline_client.generated import models
-from pipeline_client.generated.api.appointments import list_appointments
+from pipeline_client.generated.api.appointments import list_appointments, list_notes_of_appointment
 from pipeline_client.generated.models.appointment_update_input_request_outcome_role import (
     AppointmentUpdateInputRequestOutcomeRole as OutcomeRole,
 )
@@ -135,8 +135,11 @@ class Tools:
         return {"appointments": rows, "next_cursor": response.pagination.next_cursor or None}
 
     def get_appointment(self, appointment_id: AppointmentId) -> Answer:
-        """Get an appointment with its lead, outcome, notes, participants and custom fields."""
-        return self.pipeline.get_appointment(appointment_id).to_dict()
+        """Get an appointment with its lead, outcome, participants, custom fields and its newest notes, at most 20."""
+        appointment = self.pipeline.get_appointment(appointment_id)
+        response = list_notes_of_appointment.sync(appointment.id, client=self.pipeline.generated, limit=20)
+        assert isinstance(response, models.NoteItemListResponse)
+        return appointment.to_dict() | {"notes": [note.to_dict() for note in response.data]}
 
     def book(
         self,
