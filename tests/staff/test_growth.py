@@ -41,12 +41,13 @@ def test_it_shows_each_table_with_its_new_rows_and_the_setting_that_bounds_it(
     with CaptureQueriesContext(connection) as queries:
         response = operator.get(URL)
     monkeypatch.setattr(growth, "MAX_COUNTED", 10)
-    many = table(operator.get(URL), "leads_lead").rows_a_day
+    many = table(operator.get(URL), "leads_lead")
 
     groups = {group.name: [table.name for table in group.tables] for group in response.context["groups"]}
     text = " ".join(response.content.decode().split())
     assert table(response, "leads_lead").rows_a_day == 14 / growth.DAYS
-    assert many == 10 / growth.DAYS  # they came at once, and are all that is known
+    # They came at once, and are all that is known, besides rows of earlier tests in PostgreSQL's statistics.
+    assert many.rows_a_day == max(many.rows, 10) / growth.DAYS
     assert table(response, "webhooks_event").size > table(response, "webhooks_event").index_size > 0
     assert groups["events"] == ["webhooks_event"]
     assert groups["Others"] == ["django_migrations"]  # docs/operate.md has all others
