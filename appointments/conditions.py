@@ -90,6 +90,12 @@ def still_to_come(rows: QuerySet[Appointment], at: datetime) -> QuerySet[Appoint
     return rows.exclude(outcome__role=StatusRole.CANCELED)
 
 
+def to_come_on(rows: QuerySet[Appointment], start: datetime, end: datetime, at: datetime) -> QuerySet[Appointment]:
+    """Filter for a day's appointments to come; what began before today and isn't over is today's."""
+    begun = Q(schedule_time__lt=end)
+    return still_to_come(rows.filter(begun if start <= at else begun & Q(schedule_time__gte=start)), at)
+
+
 def without_outcome(
     rows: QuerySet[Appointment], booked_statuses: Collection[UUID], at: datetime
 ) -> QuerySet[Appointment]:

@@ -62,9 +62,11 @@ def mine_filter(belongs_to: Callable[[list[UUID]], Q], label: str = "Mine") -> t
 def work_to_do(request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
     if option == "without_outcome":
         return without_outcome(request, rows)
-    if option != "upcoming":
-        rows = rows.filter(day_of(now(), option).contains("schedule_time"))
-    return upcoming(request, rows)
+    if option == "upcoming":
+        return upcoming(request, rows)
+    at = now()
+    day = day_of(at, option)
+    return conditions.to_come_on(rows, day.start, day.end, at)
 
 
 MyAppointmentsFilter = mine_filter(conditions.takes_part)

@@ -66,7 +66,7 @@ def appointment_lists(page: FiguresPage, rows: QuerySet[Appointment], statuses: 
         work_list(
             page,
             (day, day.capitalize(), f"No appointments {'left ' if day == 'today' else ''}{day}."),
-            conditions.still_to_come(rows.filter(period.contains("schedule_time")), page.at).order_by(*NEXT_FIRST),
+            conditions.to_come_on(rows, period.start, period.end, page.at).order_by(*NEXT_FIRST),
             page.list_url(Appointment, work=day, **page.mine),
         )
         for day, period in days.items()

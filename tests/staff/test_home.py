@@ -106,6 +106,36 @@ def test_everybody_can_switch_between_their_own_and_the_team(mia: Client, hana: 
     assert work(mia.get(HOME, {"who": "mine"}))["Today"] == ("1", ["Running"])
 
 
+def test_a_call_that_began_before_midnight_is_todays_until_its_end(week: Week):
+    week.book("Night", at(14, 9), at(18, 23, 30), week.mia, "APPOINTMENT_BOOKED")  # takes an hour
+    client, listed = logged_in_client(week.mia), admin_url(Appointment, "changelist")
+
+    def days() -> list[tuple[list[str], list[str]]]:
+        """Return the leads of Home's lists of today and tomorrow, and those of the lists that they lead to."""
+        lists = {row.kind: row for row in client.get("/admin/?who=team").context["lists"]}
+        return [
+            (
+                [str(row.lead.first_name) for row, _ in lists[day].rows],
+                [
+                    row.lead.first_name
+                    for row in client.get(f"{listed}?view=upcoming&work={day}").context["cl"].result_list
+                ],
+            )
+            for day in ("today", "tomorrow")
+        ]
+
+    with time_machine.travel(at(18, 23), tick=False):
+        before = days()
+    with time_machine.travel(at(19, 0, 10), tick=False):
+        after = days()
+    with time_machine.travel(at(19, 0, 40), tick=False):
+        over = days()
+
+    assert before == [(["Night"], ["Night"]), (["Tomorrow"], ["Tomorrow"])]
+    assert after == [(["Night", "Tomorrow"], ["Night", "Tomorrow"]), ([], [])]
+    assert over == [(["Tomorrow"], ["Tomorrow"]), ([], [])]
+
+
 def test_the_numbers_of_a_week(mia: Client):
     page = mia.get(HOME, {"days": "7"})
 
