@@ -150,6 +150,7 @@ class Appointment(VersionedModel, Traffic):
     # The scheduler's last state that was applied, and when the scheduler changed it.
     synced_role = models.CharField(max_length=20, choices=StatusRole.choices, null=True, editable=False)
     synced_at = MillisecondDateTimeField(null=True, editable=False)
+    synced_hash = models.BigIntegerField(null=True, editable=False)  # of what that state said
     # As the booking gave it; without it the event type's counts.
     own_duration_minutes = models.PositiveSmallIntegerField(null=True, editable=False)
     # The members whose calendars have an entry. Null counts as none.
@@ -170,6 +171,7 @@ class Appointment(VersionedModel, Traffic):
         "calendar_domain",
         "synced_role",
         "synced_at",
+        "synced_hash",
         "lead_reminder_at",
         "outcome_since",
     )

@@ -6,7 +6,10 @@ from optins.models import UTM_FIELDS
 
 empty_rows(
     models.Appointment,
-    {**dict.fromkeys([*UTM_FIELDS, "meeting_url", "recording_url", "external_reference"]), "custom_values": {}},
+    {
+        **dict.fromkeys([*UTM_FIELDS, "meeting_url", "recording_url", "external_reference", "synced_hash"]),
+        "custom_values": {},
+    },
     harmless={
         "call_category",
         "no_show",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, Unpack
 
 from appointments.models import Appointment, AppointmentSource, CanceledBy, FormerReference, Provider
@@ -19,6 +20,7 @@ from appointments.services.references import take_reference
 from appointments.services.remembering import REFERENCE_LOCK
 from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
+from leads.models import Lead
 from leads.patches import changed_members
 from optins.serializers import QuestionAnswerData
 from optins.services import is_submitted, sync_opt_in
@@ -53,9 +55,9 @@ def import_appointment(
     outcome, members, meeting URL and new notes; its lead and event type stay. If the call was over when it was stored,
     its lead keeps its status. An outcome that others have set is replaced only when the scheduler's own has changed. A
     state that is older than the stored one, or whose reference was replaced, is not applied; without `changed_at` it is
-    the newest. Notifies only with `notify`. If the references lead to two appointments, the previous one is canceled.
-    Raises ValidationFailed as `book` does, and if no status is the default for `outcome`. Locks both references, the
-    appointments, then the leads.
+    the newest. A repeat of the last state, with its `changed_at`, changes nothing. Notifies only with
+    `notify`. If the references lead to two appointments, the previous one is canceled. Raises ValidationFailed as
+    `book` does, and if no status has the role `outcome`. Locks both references, the appointments, then the leads.
     """
     source, reference, notifies = (
         AppointmentSource(provider),
@@ -70,9 +72,13 @@ def import_appointment(
         cancel_replaced(replaced, known, actor, changed_at, previous_reference, reference)
         previous_reference = ""
     stored = known or replaced
-    if stored and is_outdated(stored, reference, previous_reference, changed_at):
-        remember_references(stored, source, reference, previous_reference)
-        return Booking(stored.pk, stored.schedule_time, is_new=False, is_applied=False)
+    state_hash = hash_state(outcome, data)
+    if stored:
+        is_applied = not is_outdated(stored, reference, previous_reference, changed_at)
+        is_repeat = changed_at and (stored.synced_hash, stored.synced_at) == (state_hash, changed_at)
+        if not is_applied or (is_repeat and reference == stored.external_reference):
+            remember_references(stored, source, reference, previous_reference)
+            return Booking(stored.pk, stored.schedule_time, is_new=False, is_applied=is_applied)
     # A new one is announced when it is booked.
     tells = notifies and stored is not None
     if stored:
@@ -83,11 +89,18 @@ def import_appointment(
         stored = get_for_update(organization, booking.id)
     if replaced and not known:
         take_reference(stored, reference)
-    stored.synced_at = changed_at or stored.synced_at
+    stored.synced_at, stored.synced_hash = changed_at or stored.synced_at, state_hash
     reasons = {"canceled_by": canceled_by, "reason": reason}
     store_state(stored, actor, outcome, data, reasons, notifies=tells)
     remember_references(stored, source, reference, previous_reference)
     return booking._replace(schedule_time=stored.schedule_time)
+
+
+def hash_state(outcome: StatusRole, data: BookingData) -> int:
+    """Return the hash of all that a state can change of a known appointment, besides its notes."""
+    names = ("schedule_time", "host_email", "setter_email", "triager_email", "meeting_url", "duration_minutes")
+    values = [outcome.value, *(data.get(name) for name in names), "meeting_url" in data]
+    return int.from_bytes(blake2b(repr(values).encode(), digest_size=8).digest(), signed=True)
 
 
 def store_state(
@@ -101,6 +114,7 @@ def store_state(
 ) -> None:
     """Give the locked appointment its scheduler's state, and record the event of what has changed."""
     previous = appointment.outcome
+    is_no_show_withdrawn = appointment.synced_role == StatusRole.NO_SHOW and outcome == StatusRole.APPOINTMENT_BOOKED
     note = add_note(appointment, data.get("notes", ""), actor)
     is_canceled = outcome == StatusRole.CANCELED
     if is_canceled:
@@ -111,7 +125,16 @@ def store_state(
     details = reasons if is_canceled else None
     lead_stays = appointment.ends_at < appointment.created_at  # else the lead would depend on the order of states
     options: dict[str, Any] = {"lead_stays": lead_stays, "notifies": notifies, "notify_lead": False}
+    if is_no_show_withdrawn and not lead_stays:
+        options["change_lead"] = withdraw_no_show
     save_appointment(appointment, previous, actor, note=note, details=details, **options)
+
+
+def withdraw_no_show(lead: Lead) -> None:
+    """Give the locked lead the status that it has in any other order of the states, if it is still a no-show."""
+    booked = default_status(lead.organization, Board.LEAD, StatusRole.APPOINTMENT_BOOKED)
+    if booked and lead.status.role == StatusRole.NO_SHOW:
+        lead.status = booked
 
 
 @atomic_with_retry
@@ -168,7 +191,7 @@ def cancel_replaced(
     previous = appointment.outcome
     cancel(appointment)
     appointment.synced_role = StatusRole.CANCELED.value
-    appointment.synced_at = changed_at or appointment.synced_at
+    appointment.synced_at, appointment.synced_hash = changed_at or appointment.synced_at, None
     details = {"canceled_by": CanceledBy.SYSTEM.value, "rescheduled_to": new_reference}
     lead_stays = role_of(replacement.outcome) != StatusRole.CANCELED
     save_appointment(appointment, previous, actor, details=details, lead_stays=lead_stays, notifies=False)

@@ -312,7 +312,7 @@ def test_a_field_that_the_provider_does_not_send_is_kept(
 
 
 def test_a_refused_import_changes_nothing(organization: Organization, run_import: Import) -> None:
-    Status.objects.of(organization).filter(role=StatusRole.WON).update(is_appointment_default=False)
+    Status.objects.of(organization).filter(role=StatusRole.WON).delete()
     before = snapshot_of(organization)
 
     with pytest.raises(ValidationFailed):

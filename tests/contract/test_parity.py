@@ -69,7 +69,7 @@ DIFFERENT = {
     "external_reference",
 }
 # A scheduler invites the participants itself, and its last state is kept.
-SYNCED = {"Notification", "invitation_sequence", "invited", "synced_role"}
+SYNCED = {"Notification", "invitation_sequence", "invited", "synced_role", "synced_hash"}
 START = datetime(2026, 12, 1, 9, 30, tzinfo=UTC)
 MOVED = {"schedule_time_0": "2027-01-06", "schedule_time_1": "11:00:00"}
 ANALYSIS = {

@@ -1,22 +1,37 @@
 """Syncs of schedulers and form builders (docs/interface.md, A67 to A75 and O14 to O16)."""
 
 import json
+from datetime import UTC, datetime
 from itertools import permutations
 from typing import Any
 
 import pytest
+import time_machine
 
 from appointments.models import Appointment, FormerReference
+from appointments.services import reschedule
 from organizations.models import Membership, Organization
 from statuses.models import Status
 from tests.client import ApiClient, sync_payload, synced_opt_in_payload
 from tests.contract.concurrency import THREADS, run_concurrently, status_codes
-from tests.factories import deactivate, events_of, make_api, make_status, notifications_of, snapshot_of
+from tests.factories import (
+    deactivate,
+    events_of,
+    make_api,
+    make_member,
+    make_status,
+    notifications_of,
+    owner_actor,
+    snapshot_of,
+)
 from webhooks.models import Event
 
 SYNC = "/api/external/sync/SCHEDULER_A/appointments/"
 FORM = "/api/external/sync/FORMBUILDER_A/opt-ins/"
 LATER = "2027-01-06T10:00:00.000Z"
+
+
+ENDING = "2026-03-02T10:00:00Z"
 
 
 def at(minute: int) -> str:
@@ -73,6 +88,50 @@ def test_a_repeat_changes_nothing(api: ApiClient, organization: Organization) ->
     assert (response.status_code, response.json()["data"]) == (200, {"id": id, "applied": True})
     assert response.json()["message"] == "Appointment synced"
     assert snapshot_of(organization) == before
+
+
+@pytest.mark.parametrize("state", ["BOOKED", "CANCELED", "NO_SHOW"])
+def test_a_repeat_changes_nothing_that_staff_have_changed_since(
+    api: ApiClient, organization: Organization, host: Membership, state: str
+) -> None:
+    """docs/interface.md, A69"""
+    daniel = make_member(organization, "daniel@acme.example")
+    report = {"host_email": host.user.email, "meeting_url": "https://meet.example/1", "notify": True}
+    sync(api, changed_at=at(1), **report)
+    id = sync(api, changed_at=at(2), state=state, **report).json()["data"]["id"]
+    appointment = Appointment.objects.of(organization).get(pk=id)
+    moved = {"organization": organization, "actor": owner_actor(organization), "appointment": appointment}
+    reschedule(**moved, to=datetime(2031, 1, 8, tzinfo=UTC), host=daniel)
+    api.patch(f"/api/external/appointments/{id}", {"meeting_url": "https://meet.example/2"})
+    before = snapshot_of(organization)
+
+    repeat = sync(api, changed_at=at(2), state=state, **report)
+    after = snapshot_of(organization)
+    later = sync(api, changed_at=at(3), state=state, **report)
+
+    assert (repeat.status_code, repeat.json()["data"]) == (200, {"id": id, "applied": True})
+    assert after == before
+    assert later.json()["data"]["applied"]
+    assert snapshot_of(organization) != before
+
+
+def test_a_no_show_that_is_withdrawn_leaves_the_lead_as_any_other_order_does(
+    api: ApiClient, organization: Organization
+) -> None:
+    """docs/interface.md, A69 and A70"""
+    requests: list[dict[str, Any]] = [
+        {"changed_at": at(2), "state": "NO_SHOW", "schedule_time": ENDING},
+        {"changed_at": at(3), "schedule_time": ENDING},
+    ]
+    for number, order in enumerate([requests, requests[::-1]]):
+        lead = {"email": f"lead{number}@example.com"}
+        with time_machine.travel(ENDING):
+            sync(api, f"b-{number}", changed_at=at(1), schedule_time=ENDING, lead=lead)
+        for fields in order:
+            sync(api, f"b-{number}", lead=lead, **fields)
+
+    assert [row["status"]["role"] for row in api.get_data("/api/external/leads")] == ["APPOINTMENT_BOOKED"] * 2
+    assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == ["APPOINTMENT_BOOKED"] * 2
 
 
 def test_an_older_state_is_not_applied(api: ApiClient, organization: Organization) -> None:
