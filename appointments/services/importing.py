@@ -9,6 +9,7 @@ from appointments.models import Appointment, AppointmentSource, CanceledBy, Form
 from appointments.services.booking import Booking, BookingData, find_or_book
 from appointments.services.changes import (
     add_note,
+    book_again,
     cancel,
     get_for_update,
     move,
@@ -87,11 +88,12 @@ def import_appointment(
         invites = notifies and outcome == StatusRole.APPOINTMENT_BOOKED
         booking = find_or_book(organization, actor, source, data, invites=invites)
         stored = get_for_update(organization, booking.id)
-    if replaced and not known:
+    has_new_reference = bool(replaced and not known)
+    if has_new_reference:
         take_reference(stored, reference)
     stored.synced_at, stored.synced_hash = changed_at or stored.synced_at, state_hash
     reasons = {"canceled_by": canceled_by, "reason": reason}
-    store_state(stored, actor, outcome, data, reasons, notifies=tells)
+    store_state(stored, actor, outcome, data, reasons, has_new_reference=has_new_reference, notifies=tells)
     remember_references(stored, source, reference, previous_reference)
     return booking._replace(schedule_time=stored.schedule_time)
 
@@ -110,6 +112,7 @@ def store_state(
     data: BookingData,
     reasons: Mapping[str, str | None],
     *,
+    has_new_reference: bool,
     notifies: bool,
 ) -> None:
     """Give the locked appointment its scheduler's state, and record the event of what has changed."""
@@ -120,7 +123,7 @@ def store_state(
     if is_canceled:
         follow_cancellation(appointment, data)
     else:
-        follow_provider(appointment, outcome, data)
+        follow_provider(appointment, outcome, data, has_new_reference)
     appointment.synced_role = outcome.value
     details = reasons if is_canceled else None
     lead_stays = appointment.ends_at < appointment.created_at  # else the lead would depend on the order of states
@@ -249,7 +252,7 @@ def follow_cancellation(appointment: Appointment, data: BookingData) -> None:
         cancel(appointment)
 
 
-def follow_provider(appointment: Appointment, role: StatusRole, data: BookingData) -> None:
+def follow_provider(appointment: Appointment, role: StatusRole, data: BookingData, has_new_reference: bool) -> None:
     organization, previous = appointment.organization, appointment.outcome
     # Without a default, a retired status says what has happened, too.
     others = Status.objects.of(organization).on_board(Board.APPOINTMENT).filter(role=role).order_by("-is_active", "pk")
@@ -265,10 +268,14 @@ def follow_provider(appointment: Appointment, role: StatusRole, data: BookingDat
     for name, member in changed_members(appointment, roles, data).items():
         setattr(appointment, name, member)
     # A repeat must not bring back the meeting URL of an appointment that staff have canceled.
-    if "meeting_url" in data and (role_of(previous) != StatusRole.CANCELED or is_moved or is_new_outcome):
+    if "meeting_url" in data and (
+        role_of(previous) != StatusRole.CANCELED or is_moved or is_new_outcome or has_new_reference
+    ):
         appointment.meeting_url = data["meeting_url"]
     appointment.own_duration_minutes = data.get("duration_minutes") or appointment.own_duration_minutes
     if is_moved:
         move(appointment, schedule_time)
+    elif has_new_reference:
+        book_again(appointment)
     if is_new_outcome or appointment.outcome != previous:
         replace_outcome(appointment, status)

@@ -134,6 +134,23 @@ def test_a_no_show_that_is_withdrawn_leaves_the_lead_as_any_other_order_does(
     assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == ["APPOINTMENT_BOOKED"] * 2
 
 
+@pytest.mark.parametrize("role", ["CANCELED", "NO_SHOW"])
+def test_a_new_reference_at_the_same_time_books_again_what_staff_have_ended(
+    api: ApiClient, host: Membership, role: str
+) -> None:
+    """docs/interface.md, A72"""
+    report = {"host_email": host.user.email, "notify": True}
+    id = sync(api, "b-1", changed_at=at(1), **report).json()["data"]["id"]
+    api.patch(f"/api/external/appointments/{id}", {"outcome_role": role})
+
+    sync(api, "b-2", changed_at=at(2), previous_reference="b-1", meeting_url="https://meet.example/2", **report)
+
+    shown = api.get_appointment(id)
+    assert (shown["external_reference"], shown["meeting_url"]) == ("b-2", "https://meet.example/2")
+    assert shown["outcome"]["role"] == "APPOINTMENT_BOOKED"
+    assert api.get_data("/api/external/leads")[0]["status"]["role"] == "APPOINTMENT_BOOKED"
+
+
 def test_an_older_state_is_not_applied(api: ApiClient, organization: Organization) -> None:
     id = sync(api, changed_at=at(5), state="CANCELED").json()["data"]["id"]
     before = snapshot_of(organization)
