@@ -57,9 +57,14 @@ def lead_urls(page: TenantAdmin) -> list[URLPattern]:
     ]
 
 
+def merged_into(page: TenantAdmin, request: HttpRequest, object_id: str) -> Lead | None:
+    lead: Lead | None = page.get_queryset(request).filter(merges__previous_id=to_uuid(unquote(object_id))).first()
+    return lead
+
+
 def redirect_to_kept(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpResponse | None:
     """Return the redirect to the lead that this one was merged into, or None if it wasn't."""
-    lead = page.get_queryset(request).filter(merges__previous_id=to_uuid(unquote(object_id))).first()
+    lead = merged_into(page, request, object_id)
     if lead is None:
         return None
     nothing = " Nothing was saved." if request.method == "POST" else ""

@@ -24,7 +24,7 @@ from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportButton
 from staff.leads import facts, next_steps, record
 from staff.leads.calls import call_notice, calls, log_call
-from staff.leads.duplicates import duplicates_card, lead_urls, redirect_to_kept
+from staff.leads.duplicates import duplicates_card, lead_urls, merged_into, redirect_to_kept
 from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step, phone, setter
 from staff.leads.privacy import erase, erasure_notice, export_json
 from staff.leads.source_labels import source_column
@@ -311,6 +311,9 @@ class LeadAdmin(RecordAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         return [*lead_urls(self), *super().get_urls()]
+
+    def merged_into(self, request: HttpRequest, object_id: str) -> Lead | None:
+        return merged_into(self, request, object_id)
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
         redirect = redirect_to_kept(self, request, object_id)

@@ -170,6 +170,11 @@ def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
 
         def view(page: Any, request: HttpRequest, object_id: str) -> HttpResponseBase:
             row = page.get_object(request, unquote(object_id))
+            if row is None and request.method == "POST" and (kept := page.merged_into(request, object_id)):
+                messages.warning(request, "The lead you opened was merged into this one.")
+                # The browser sends the form again, so what was typed is stored, or shown again.
+                name = f"admin:{page.opts.app_label}_{page.opts.model_name}_{button.name}"
+                return redirect(name, kept.pk, preserve_request=True)
             if row is None:
                 return page._get_obj_does_not_exist_redirect(request, page.opts, object_id)
             return button.respond(page, request, row)

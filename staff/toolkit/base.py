@@ -138,6 +138,10 @@ class ServiceAdmin(ModelAdmin):
         # No row has a NUL in its id, which the database would refuse to compare.
         return None if "\0" in object_id else super().get_object(request, object_id, from_field)
 
+    def merged_into(self, request: HttpRequest, object_id: str) -> Any:
+        """Return the row that the one with this id was merged into, or None; rows of most pages can't be merged."""
+        return None
+
     def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
         """Return whether the user may write the row; without a row, any."""
         return False

@@ -22,6 +22,7 @@ from organizations.models import MemberRole, Organization
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of, set_columns
 from tests.merging.leads import book, make_lead, merge, undo
+from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, logged_in_client, shown_messages
 
 
@@ -421,12 +422,36 @@ def test_the_address_of_a_merged_lead_leads_to_the_kept_one(
     stranger = logged_in_client(owner_of(other_organization))
 
     shown = owner.get(url)
-    sent = owner.post(admin_url(Lead, "add_note", other), {"note": "Hello"})
+    sent = owner.post(admin_url(Lead, "change", other), {"first_name": "Ada"})
     refused = stranger.get(url)
 
     assert [response.headers["Location"] for response in (shown, sent)] == [admin_url(Lead, "change", keep)] * 2
     assert shown_messages(sent)[-1] == "The lead you opened was merged into this one. Nothing was saved."
     assert refused.headers["Location"] == "/admin/"
+
+
+def test_what_was_typed_on_the_page_of_a_lead_that_was_merged_meanwhile_is_not_lost(
+    api: ApiClient, owner: Client, organization: Organization, other_organization: Organization
+) -> None:
+    keep, other = make_lead(api, "ada@example.com"), make_lead(api, "ada@work.example")
+    note = form_data(owner, admin_url(Lead, "add_note", other), note="She wants\na discount")
+    phone = form_data(owner, admin_url(Lead, "set_phone", other), phone="+14155552671")
+    api.patch(f"/api/external/leads/{keep}", {"phone_e164": "+14155552672", "phone_country": "US"})
+    merge(organization, keep, other)
+    stranger = logged_in_client(owner_of(other_organization))
+
+    noted = owner.post(admin_url(Lead, "add_note", other), note, follow=True)
+    refused = owner.post(admin_url(Lead, "set_phone", other), phone, follow=True)
+    unknown = stranger.post(admin_url(Lead, "add_note", other), note)
+
+    assert [row["note"] for row in api.get_data(f"/api/external/leads/{keep}/notes")] == ["She wants\na discount"]
+    merged = "The lead you opened was merged into this one."
+    assert merged in noted.content.decode()
+    assert noted.redirect_chain[-1][0] == admin_url(Lead, "change", keep)
+    assert 'value="+14155552671"' in refused.content.decode()
+    assert merged in refused.content.decode()
+    assert api.get_lead(keep)["phone_e164"] == "+14155552672"
+    assert unknown.headers["Location"] == "/admin/"
 
 
 def test_the_pages_for_merging_a_merged_lead_lead_to_the_kept_one(
