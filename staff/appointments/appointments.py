@@ -15,6 +15,7 @@ from appointments import conditions
 from appointments.lead_notifications import find_message
 from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, edit_appointment
+from appointments.services.changes import set_values
 from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import truncate_to_ms
 from leads.imports.models import ImportKind
@@ -235,4 +236,8 @@ class AppointmentAdmin(RecordAdmin):
             values["schedule_time"] = truncate_to_ms(form.cleaned_data["schedule_time"])
         if "outcome" in form.changed_data and form.cleaned_data["outcome"]:
             values["status_id"] = form.cleaned_data["outcome"].pk
+        before = Appointment.objects.of(obj.organization).get(pk=obj.pk)
+        notified = record.effects(before, partial(set_values, **values))
         edit_appointment(organization=obj.organization, actor=actor, appointment=obj, **values)
+        if values:
+            messages.info(request, notified)

@@ -87,7 +87,11 @@ class AppointmentForm(ScheduleForm, CustomValuesForm):
     # Time and outcome are not among them: `edit_appointment` takes them as they are stored.
     service_fields = ("event_type", "call_category", "host", "setter", "triager", "meeting_url", "recording_url")
 
-    meeting_url = WebAddressField(label="Meeting link")
+    meeting_url = WebAddressField(
+        label="Meeting link",
+        help_text="Another link sends the participants an update, and the lead an invitation if Messages to leads has "
+        "one.",
+    )
     recording_url = WebAddressField(label="Recording link")
 
     class Meta:

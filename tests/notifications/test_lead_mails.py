@@ -90,6 +90,44 @@ def test_the_page_that_cancels_several_says_which_leads_get_an_email(
     assert "? No lead gets an e-mail. The host," in question("cancel_selected", *rows[2:])
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"meeting_url": "https://meet.example/2"},
+            "Hana Host gets an updated invitation by e-mail. Elif gets an invitation by e-mail.",
+        ),
+        (
+            {"schedule_time_1": "15:30"},
+            "Hana Host gets an updated invitation by e-mail. Elif gets the new time by e-mail.",
+        ),
+        ({"call_category": "TRIAGE_CALL"}, "Hana Host gets an updated invitation by e-mail. Elif isn't notified."),
+        ({"recording_url": "https://meet.example/2"}, "No one is notified."),
+        ({}, ""),
+    ],
+)
+def test_the_edit_form_says_who_was_notified(
+    change: dict[str, str],
+    message: str,
+    owner: Client,
+    organization: Organization,
+    host: Membership,
+    api: ApiClient,
+    messages: None,
+    mailoutbox: list[Any],
+):
+    api.book(host_email=host.user.email, lead_first_name="Elif", schedule_time="2031-01-06T10:00:00Z")
+    send_notifications(str(organization.pk))
+    url = admin_url(Appointment, "change", Appointment.objects.of(organization).get().pk)
+
+    response = owner.post(url, form_data(owner, url, **change))
+    send_notifications(str(organization.pk))
+
+    said = [text for text in shown_messages(response) if "successfully" not in text]
+    assert said == [message] * bool(message)
+    assert len(sent_to_leads(organization, mailoutbox)) == ("Elif gets" in message)
+
+
 def test_a_booking_by_staff_its_move_and_its_cancellation_reach_the_lead_and_their_calendar(
     owner: Client, organization: Organization, host: Membership, messages: None, mailoutbox: list[Any]
 ):
