@@ -1,7 +1,9 @@
 """Erasing a lead: appointments are counted, so they stay, without personal data."""
 
+from django.db.models import Q
+
 from appointments import models
-from leads.privacy.rules import count_as_activity, delete_rows, empty_rows
+from leads.privacy.rules import count_as_activity, delete_rows, empty_rows, sync_by_reference
 from optins.models import UTM_FIELDS
 
 empty_rows(
@@ -24,6 +26,9 @@ empty_rows(
         "outcome_since",
     },
 )
+IS_SYNCED = ~Q(source=models.AppointmentSource.MANUAL)
+sync_by_reference(models.Appointment, models.Appointment, "pk", IS_SYNCED)
+sync_by_reference(models.FormerReference, models.Appointment, "appointment_id", IS_SYNCED)
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(models.OutcomeChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
 delete_rows(models.AppointmentChange, models.CallAnalysis, models.DeletedNote, models.FormerReference, models.Note)

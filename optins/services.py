@@ -14,6 +14,7 @@ from foundation.db.names import fold_name
 from foundation.db.retry import atomic_with_retry
 from foundation.db.writes import insert_all
 from leads.phones import Phone
+from leads.privacy.references import erased_subject
 from leads.services import SOURCE_BY_NAME, get_or_create_source, normalized_source_name, save_lead, upsert_lead
 from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
 from optins.serializers import OptInDetailSerializer, QuestionAnswerData
@@ -103,6 +104,8 @@ def sync_opt_in(
     Returns the ids of opt-in and lead, whether the opt-in is new, and whether the state was applied: an older one than
     the stored one changes nothing (docs/interface.md, O14 to O16). `data` is that of `submit`.
     """
+    if erased := erased_subject(organization, OptIn, source, reference):
+        return erased, OptIn.objects.of(organization).get(pk=erased).lead_id, False, False
     new_id = uuid7()
     columns: dict[str, Any] = {"source": source, "external_reference": reference, "id": new_id, "synced_at": changed_at}
     opt_in_id, lead_id, _ = submit(organization=organization, actor=actor, **columns, **data)

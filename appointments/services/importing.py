@@ -23,6 +23,7 @@ from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
 from leads.models import Lead
 from leads.patches import changed_members
+from leads.privacy.references import erased_subject
 from optins.serializers import QuestionAnswerData
 from optins.services import is_submitted, sync_opt_in
 from organizations.actors import Actor
@@ -73,6 +74,8 @@ def import_appointment(
         cancel_replaced(replaced, known, actor, changed_at, previous_reference, reference)
         previous_reference = ""
     stored = known or replaced
+    if stored is None and (erased := erased_subject(organization, Appointment, source, reference)):
+        return Booking(erased, data["schedule_time"], is_new=False, is_applied=False)
     state_hash = hash_state(outcome, data)
     if stored:
         is_applied = not is_outdated(stored, reference, previous_reference, changed_at)

@@ -12,7 +12,7 @@ from foundation.api.exceptions import Conflict
 from foundation.db.deletes import delete_batch
 from leads.imports.models import Import, ImportTurn
 from leads.models import DuplicateSearch, Lead, PossibleDuplicate
-from leads.privacy.models import Erasure, UndoneMerge
+from leads.privacy.models import ErasedReference, Erasure, UndoneMerge
 from notifications.models import Notification
 from optins.models import OptIn
 from organizations.isolation import TenantModel
@@ -33,6 +33,7 @@ DELETED: list[type[TenantModel]] = [
     Import,
     ImportTurn,
     Erasure,
+    ErasedReference,
     UndoneMerge,
     PossibleDuplicate,
     DuplicateSearch,

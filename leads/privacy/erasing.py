@@ -23,6 +23,7 @@ from leads.models import Lead, LeadMerge
 from leads.privacy.history import has_many_entries
 from leads.privacy.imported_rows import FileUnread, cancel_unread_imports, forget_imported_rows, has_many_candidates
 from leads.privacy.models import Erasure
+from leads.privacy.references import keep_hashes
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import views_about
 from leads.privacy.traces import BATCH, find_undone_merges, forget_traces, forget_undone_merges, subjects_of
@@ -232,6 +233,7 @@ def finish(erasure: Erasure) -> None:
 def apply_rule(model: AnyModel, ids: Sequence[UUID]) -> int:
     """Delete or empty these rows, after those that refer to them; return how many were not empty yet."""
     rule = load_rules()[model]
+    keep_hashes(model, ids)
     rows = model._base_manager.filter(is_any_of("pk", ids))
     if rule.is_deleted:
         rows.delete()

@@ -42,6 +42,19 @@ class Erasure(TenantModel, ActorFields):
         return (self.actor_kind, self.actor_name) == (RETENTION.kind, RETENTION.name)
 
 
+class ErasedReference(TenantModel):
+    """A scheduler's or form builder's reference of an erased row: later states under it store nothing (L20)."""
+
+    hash = models.UUIDField(editable=False)
+    subject_id = models.UUIDField(editable=False)  # the appointment or opt-in, which stays without personal data
+
+    class Meta(TenantModel.Meta):
+        constraints = [UniqueConstraint(fields=["organization", "hash"], name="one_erased_reference")]
+
+    def __str__(self) -> str:
+        return f"Reference of {self.subject_id}"
+
+
 class UndoneMerge(TenantModel):
     """A time in which events about another lead and its rows got values of the lead: a merge of both was undone."""
 

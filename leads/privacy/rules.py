@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
-from django.db.models import CharField, ForeignObjectRel, Value
+from django.db.models import CharField, ForeignObjectRel, Q, Value
 from django.db.models.functions import Cast, Concat
 from django.utils.module_loading import autodiscover_modules
 
@@ -35,7 +35,17 @@ class Rule:
     harmless: frozenset[str] = frozenset()  # other columns with values of their own: numbers, choices and the like
 
 
+@dataclass(frozen=True)
+class Synced:
+    """Which rows of a model have a reference of a system that syncs them, and the row that it stands for."""
+
+    kind: AnyModel
+    subject: str  # the column with the id of the row of this kind
+    condition: Q
+
+
 _rules: dict[AnyModel, Rule] = {}
+_synced: dict[AnyModel, Synced] = {}
 _activity: dict[AnyModel, tuple[str, ...]] = {}
 
 
@@ -47,9 +57,19 @@ def empty_rows(model: AnyModel, values: dict[str, Any], harmless: Collection[str
     _rules[model] = Rule(values=values, harmless=frozenset(harmless))
 
 
+def sync_by_reference(model: AnyModel, kind: AnyModel, subject: str, condition: Q) -> None:
+    _synced[model] = Synced(kind, subject, condition)
+
+
 def count_as_activity(model: AnyModel, *columns: str) -> None:
     """Let these times of the model's rows be activity of the lead that they refer to (`leads.privacy.retention`)."""
     _activity[model] = columns
+
+
+@cache
+def load_synced() -> dict[AnyModel, Synced]:
+    autodiscover_modules("privacy")
+    return _synced
 
 
 @cache

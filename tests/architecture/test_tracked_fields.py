@@ -75,8 +75,8 @@ def other_value(field: models.Field, row: VersionedModel) -> Any:
         case models.JSONField():
             custom_field = make_custom_field(organization, type(row).__name__.upper(), "size")
             return {str(custom_field.pk): "L"}
-        case models.PositiveIntegerField():
-            return value + 1
+        case models.PositiveIntegerField() | models.BigIntegerField():
+            return (value or 0) + 1
     return [row.pk] if field.name == "invited" else "other"[: field.max_length]
 
 

@@ -234,7 +234,7 @@ def test_every_model_is_shown_on_a_page_of_its_own_or_another_models(own_data: T
     # Rows that only the API writes and reads.
     hidden |= {"DeletedLeadNote", "DeletedNote", "RememberedCancellation", "StoredResponse"}
     hidden |= {"ImportRow", "ImportUndo", "ImportColumn", "ImportTurn", "DuplicateSearch", "LeadMerge", "Erasure"}
-    hidden |= {"UndoneMerge"}
+    hidden |= {"UndoneMerge", "ErasedReference"}
     hidden |= {"LeadRetention"}  # a line and a button of the organization's page
     assert {model.__name__ for model in own_data.rows if model not in shown} == hidden
 

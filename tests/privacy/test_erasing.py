@@ -31,6 +31,7 @@ from leads.imports.services import add_import
 from leads.imports.worker import run_turn
 from leads.merging import merge_leads
 from leads.models import CustomField, DeletedLeadNote, Lead, LeadMerge, LeadNote, PossibleDuplicate
+from leads.privacy import erasing
 from leads.privacy.erasing import request_erasure
 from leads.privacy.export import export_lead
 from leads.privacy.rules import load_rules, relations_to
@@ -40,9 +41,9 @@ from notifications.queues import EMAILS
 from optins.models import OptIn
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization, SavedView, SecurityEvent
-from tests.client import ApiClient
+from tests.client import ApiClient, sync_payload, synced_opt_in_payload
 from tests.factories import make_api, make_custom_field, make_member, owner_of, snapshot_of
-from tests.imports.files import Page
+from tests.imports.files import Page, expire_turns
 from tests.jobs import send_notifications
 from tests.merging.leads import merge, undo
 from tests.merging.test_duplicates import form_of
@@ -354,6 +355,42 @@ def test_nothing_about_the_person_can_be_added_again(
     written = {"appointments_note", "appointments_callanalysis", "leads_leadnote", "optins_questionanswer"}
     assert not written & tables_with(WORD).keys()
     assert str(lead.pk) not in owner.get(f"{admin_url(Lead, 'duplicates', again)}?find=erased").content.decode()
+
+
+@pytest.mark.parametrize("is_small", [True, False])
+def test_a_scheduler_that_reports_an_erased_persons_call_once_more_brings_nothing_back(
+    is_small: bool, organization: Organization, other_api: ApiClient, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "SMALL", 100 if is_small else 0)
+    calls, forms = "/api/external/sync/SCHEDULER_A/appointments", "/api/external/sync/FORMBUILDER_A/opt-ins"
+    call = sync_payload(questions_answers=[{"question": "Why?", "answer": "Growth", "position": 1}])
+    moved = call | {"changed_at": "2026-12-02T10:00:00Z", "previous_reference": "b-1"}
+    form = synced_opt_in_payload(email=call["lead"]["email"])
+    id = api.put(f"{calls}/b-1", call).json()["data"]["id"]
+    api.put(f"{calls}/b-2", moved)
+    opt_in = api.put(f"{forms}/f-1", form).json()["data"]
+    erased = Lead.objects.of(organization).get()
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=erased.pk)
+    expire_turns()
+    run_turn()
+    before = snapshot_of(organization)
+
+    late = [
+        api.put(f"{calls}/b-1", call),
+        api.put(f"{calls}/b-2", moved | {"changed_at": "2026-12-03T10:00:00Z", "state": "NO_SHOW"}),
+    ]
+    again = api.put(f"{forms}/f-1", form | {"changed_at": "2027-12-01T10:00:00Z"})
+    after = snapshot_of(organization)
+    others = [other_api.put(f"{calls}/b-1", call), other_api.put(f"{forms}/f-1", form)]
+    new = api.put(f"{calls}/b-3", moved | {"previous_reference": "b-2"})
+
+    assert [(response.status_code, response.json()["data"]) for response in late] == [
+        (200, {"id": id, "applied": False})
+    ] * 2
+    assert (again.status_code, again.json()["data"]) == (200, opt_in | {"applied": False})
+    assert after == before
+    assert [response.status_code for response in [*others, new]] == [201] * 3
+    assert Lead.objects.of(organization).exclude(pk=erased.pk).get().email == call["lead"]["email"]
 
 
 def test_nobody_can_take_the_address_that_a_lead_gets_when_it_is_erased(

@@ -10,7 +10,7 @@ from leads.duplicates import search_batch
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn, ImportUndo
 from leads.merging import merge_leads
 from leads.models import Lead, LeadNote, NextStep, PossibleDuplicate
-from leads.privacy.models import Erasure, LeadRetention, UndoneMerge
+from leads.privacy.models import ErasedReference, Erasure, LeadRetention, UndoneMerge
 from notifications.lead_messages import STANDARD_TEXTS
 from notifications.models import LeadMessage
 from notifications.services import set_muted_kinds
@@ -109,6 +109,7 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     ImportTurn.objects.of(organization).get_or_create(defaults={"organization": organization, "expires_at": now()})
     lead_id = Appointment.objects.of(organization).get(pk=id).lead_id
     Erasure.objects.create(organization=organization, lead_id=lead_id, finished_at=now(), **actor_columns(SYSTEM))
+    ErasedReference.objects.create(organization=organization, subject_id=id, hash=id)
     UndoneMerge.objects.create(
         organization=organization, lead_id=lead_id, subject_ids=[lead_id], began_at=now(), ended_at=now()
     )
