@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from accounts.time_zone import describe_zone, known_zone
-from appointments.conditions import BOOKED_ROLES
+from appointments.conditions import NO_OUTCOME_ROLES
 from appointments.models import Appointment
 from appointments.notifications import is_about_missing_entry
 from foundation.db.timestamps import get_zone, isoformat_z, now
@@ -129,4 +129,4 @@ def reminder_time(appointment: Appointment) -> datetime | None:
 
 
 def is_booked(appointment: Appointment) -> bool:
-    return appointment.outcome is None or appointment.outcome.role in BOOKED_ROLES
+    return appointment.outcome is None or appointment.outcome.role in NO_OUTCOME_ROLES

@@ -82,7 +82,7 @@ class LeadValues(TypedDict, total=False):
     last_name: str
     phone: Phone | None
     setter: Membership | None
-    last_source: Source
+    last_source: Source | None
 
 
 def upsert_lead(

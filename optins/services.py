@@ -50,14 +50,16 @@ def submit(
     external_reference: str | None = None,
     traffic: Mapping[str, str | None] | None = None,
     questions_answers: Sequence[QuestionAnswerData] = (),
+    is_of_booking: bool = False,
     **form: Any,
 ) -> tuple[UUID, UUID, bool]:
     """Record a form submission for the lead with this e-mail, created if there is none. Locks the lead.
 
     Returns the ids of opt-in and lead, and whether the lead is new. Raises ValidationFailed for the e-mail of an erased
-    lead. `form` can have `provider_form_id` and
-    `provider_form_name`; a sync adds `id` and `synced_at`. Repeating an `external_reference` of the same source returns
-    its opt-in and changes nothing (docs/interface.md, O7 to O11).
+    lead. `form` can have `provider_form_id` and `provider_form_name`; a sync adds `id` and `synced_at`, and that of a
+    booking `created_at`. Answers of a booking don't say where the lead came from unless they have a `utm_source` (L11).
+    Repeating an `external_reference` of the same source returns its opt-in and changes nothing (docs/interface.md, O7
+    to O11).
     """
     traffic = traffic or {}
     source_name = normalized_source_name(traffic.get("utm_source") or source)
@@ -76,12 +78,12 @@ def submit(
         organization=organization,
         actor=actor,
         email=email,
-        create_defaults={"status": new_lead_status, "first_source": lead_source},
+        create_defaults={"status": new_lead_status, "first_source": lead_source, "last_source": lead_source},
         first_name=first_name,
         last_name=last_name,
         phone=phone,
         setter=find_setter(organization, traffic.get("utm_content") or ""),
-        last_source=lead_source,
+        last_source=None if is_of_booking and not traffic.get("utm_source") else lead_source,
     )
     if lead.is_erased:
         raise ValidationFailed({"email": ["is that of an erased lead"]})

@@ -8,7 +8,15 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from appointments.lead_notifications import queue_lead_email, reminder_time
-from appointments.models import Appointment, AppointmentSource, EventType, FormerReference, Note, OutcomeChange
+from appointments.models import (
+    Appointment,
+    AppointmentSource,
+    EventType,
+    FormerReference,
+    Note,
+    OutcomeChange,
+    Provider,
+)
 from appointments.notifications import build_appointment_notifications
 from appointments.services.configuration import MAX_EVENT_TYPES
 from appointments.services.leads import update_lead
@@ -323,6 +331,8 @@ def create_event_type(organization: Organization, source: AppointmentSource, dat
 
 def latest_utm_values(lead: Lead) -> dict[str, object]:
     opt_ins = OptIn.objects.of(lead.organization).filter(lead=lead).order_by("-created_at", "-id")
+    # The answers of a scheduler's booking don't say where the lead came from, unless the scheduler does.
+    opt_ins = opt_ins.exclude(source__in=Provider.values, **dict.fromkeys(UTM_FIELDS))
     return opt_ins.values(*UTM_FIELDS).first() or {}
 
 

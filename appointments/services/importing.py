@@ -24,8 +24,9 @@ from foundation.db.retry import atomic_with_retry
 from leads.models import Lead
 from leads.patches import changed_members
 from leads.privacy.references import erased_subject
+from optins.models import OptIn
 from optins.serializers import QuestionAnswerData
-from optins.services import is_submitted, sync_opt_in
+from optins.services import sync_opt_in
 from organizations.actors import Actor
 from organizations.models import Organization
 from statuses.models import Board, Status, StatusRole
@@ -169,13 +170,23 @@ def sync_appointment(
         **lead_values,
         **data,
     )
-    # A booking that replaces another one has the answers of the first one.
-    is_first = booking.is_new or is_submitted(organization, source, external_reference)
-    if questions_answers and booking.is_applied and is_first:
-        stored = Appointment.objects.of(organization).select_related("lead").get(pk=booking.id).lead
-        form: dict[str, Any] = {"email": stored.email, "first_name": stored.first_name, "traffic": data.get("traffic")}
-        reference: dict[str, Any] = {"source": source, "reference": external_reference}
-        sync_opt_in(**common, **reference, **form, questions_answers=questions_answers)
+    if questions_answers and booking.is_applied:
+        stored = Appointment.objects.of(organization).select_related("lead").get(pk=booking.id)
+        former = stored.former_references.values_list("external_reference", flat=True)
+        # A booking that replaces another one has the answers of the first one.
+        if not OptIn.objects.of(organization).filter(source=source, external_reference__in=former).exists():
+            sync_opt_in(
+                **common,
+                source=source,
+                reference=external_reference,
+                email=stored.lead.email,
+                first_name=lead.get("first_name", ""),
+                traffic=data.get("traffic"),
+                questions_answers=questions_answers,
+                # The lead has answered by booking: the answers are no opt-in that was booked later, or never.
+                created_at=stored.created_at,
+                is_of_booking=True,
+            )
     return booking
 
 

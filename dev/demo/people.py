@@ -5,7 +5,7 @@ RFC 2606, 555-01xx numbers, Ofcom's numbers for drama.
 """
 
 import random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from optins.models import OptInSource
 from optins.serializers import QuestionAnswerData
@@ -41,7 +41,7 @@ CAMPAIGNS = ["spring-launch", "free-masterclass", "pricing-guide", "founders-cha
 CONTENTS = ["video-a", "video-b", "carousel", "story", "headline-2"]
 TERMS = ["business coach", "scale agency", "sales coaching", "executive coaching", None]
 PAGES = ["/masterclass", "/apply", "/pricing-guide", "/webinar", "/"]
-FORMS = {
+FORMS: dict[OptInSource, dict[str, Any]] = {
     source: {"provider_form_id": f"frm_{source.lower()}", "provider_form_name": name}
     for source, name in {
         OptInSource.FORMBUILDER_A: "Application form",

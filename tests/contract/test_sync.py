@@ -4,12 +4,16 @@ import json
 from datetime import UTC, datetime
 from itertools import permutations
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 import time_machine
 
+from appointments import reports
 from appointments.models import Appointment, FormerReference
 from appointments.services import reschedule
+from foundation.db.timestamps import now
+from optins.models import OptIn
 from organizations.models import Membership, Organization
 from statuses.models import Status
 from tests.client import ApiClient, sync_payload, synced_opt_in_payload
@@ -371,6 +375,62 @@ def test_answers_are_an_opt_in_with_the_same_reference(api: ApiClient) -> None:
     assert (opt_in["source"], opt_in["external_reference"]) == ("SCHEDULER_A", "b-1")
     (answer,) = api.get_opt_in(opt_in["id"])["question_answers"]
     assert (answer["question"], answer["answer"]) == ("Budget?", "1,000")
+
+
+def test_answers_do_not_count_as_an_opt_in_that_was_booked_later_or_never(
+    api: ApiClient, organization: Organization
+) -> None:
+    """docs/interface.md, A74"""
+    answers = [{"question": "Budget?", "answer": "1,000", "position": 1}]
+    sync(api, "b-1", questions_answers=answers)
+    sync(api, "b-2", lead={"email": "grace@example.com"})
+    sync(api, "b-2", lead={"email": "grace@example.com"}, questions_answers=answers, changed_at=at(5))
+
+    booked = dict(Appointment.objects.of(organization).values_list("external_reference", "created_at"))
+    rows = OptIn.objects.of(organization).values_list("external_reference", "created_at")
+    assert dict(rows) == booked
+    period = reports.Period(now().date(), now().date(), ZoneInfo("UTC"))
+    funnel = reports.funnel(organization, period, now())
+    assert (funnel.opt_ins, funnel.opt_ins_booked) == (2, 2)
+
+
+@pytest.mark.parametrize("has_answers", [True, False])
+def test_answers_do_not_change_where_the_lead_came_from_nor_its_name(
+    api: ApiClient, organization: Organization, has_answers: bool
+) -> None:
+    """docs/interface.md, A74, L5 and L11"""
+    answers = [{"question": "Budget?", "answer": "1,000", "position": 1}] if has_answers else []
+    lead = {"email": "jd77@example.com"}
+    api.submit(email=lead["email"], first_name="John", traffic={"utm_source": "facebook", "utm_campaign": "fb-1"})
+    sync(api, "b-1", lead=lead, questions_answers=answers)
+    sync(api, "b-2", lead=lead)
+    api.book(lead_email=lead["email"])
+    sync(api, "b-3", lead={"email": "grace@example.com"}, questions_answers=answers)
+    api.submit(email="grace@example.com", first_name="Grace")
+
+    people = {row["email"]: api.get_lead(row["id"]) for row in api.get_data("/api/external/leads")}
+    john, grace = people[lead["email"]], people["grace@example.com"]
+    calls = Appointment.objects.of(organization).filter(lead=john["id"])
+    sources = calls.values_list("last_source__name", "utm_campaign")
+    assert list(sources) == [("facebook", "fb-1")] * 3
+    assert (john["last_source"]["name"], grace["first_name"]) == ("facebook", "Grace")
+
+
+@pytest.mark.parametrize(("first", "later"), [(False, True), (True, True), (True, False)])
+def test_answers_of_a_later_state_and_of_a_replacement_are_stored_once(
+    api: ApiClient, organization: Organization, first: bool, later: bool
+) -> None:
+    """docs/interface.md, A74"""
+
+    def answers(text: str, are_given: bool) -> dict[str, Any]:
+        given = [{"question": "Budget?", "answer": text, "position": 1}]
+        return {"questions_answers": given} if are_given else {}
+
+    sync(api, "b-1", changed_at=at(1), **answers("1,000", first))
+    sync(api, "b-2", changed_at=at(2), previous_reference="b-1", **answers("2,000", later))
+
+    stored = OptIn.objects.of(organization).values_list("external_reference", "question_answers__answer")
+    assert list(stored) == [("b-1", "1,000") if first else ("b-2", "2,000")]
 
 
 def test_a_cancellation_says_by_whom_and_notifies_only_if_asked(api: ApiClient, organization: Organization) -> None:

@@ -240,13 +240,17 @@ def test_a_reminder_is_sent_once_and_again_only_for_a_new_time(reminded: Appoint
     assert counts == [0, 1, 1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("reason", ["begun", "canceled", "canceled silently", "unsubscribed", "off", "booked silently"])
+@pytest.mark.parametrize(
+    "reason", ["begun", "canceled", "canceled silently", "rescheduled", "unsubscribed", "off", "booked silently"]
+)
 def test_there_is_no_reminder(reason: str, reminded: Appointment, api: ApiClient, organization: Organization):
     with time_machine.travel("2027-01-02T11:00:00Z"):
         if reason == "canceled":
             cancel_appointment(organization=organization, actor=owner_actor(organization), appointment=reminded)
         if reason == "canceled silently":
             api.cancel()
+        if reason == "rescheduled":
+            api.patch(f"/api/external/appointments/{reminded.pk}", {"outcome_role": "RESCHEDULED"})
         if reason == "unsubscribed":
             Lead.objects.of(organization).update(unsubscribed_at=datetime.now(UTC))
         if reason == "off":
