@@ -347,7 +347,7 @@ def test_simultaneous_cancellations_by_the_provider_record_one_event(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_import_that_waits_for_an_erasure_books_the_appointment_anew(
+def test_an_import_that_waits_for_an_erasure_changes_nothing(
     organization: Organization, run_import: Import
 ) -> None:
     erased = stored(organization, run_import())
@@ -365,6 +365,5 @@ def test_an_import_that_waits_for_an_erasure_books_the_appointment_anew(
         assert bookings == []
     thread.join(timeout=30)
 
-    appointment = stored(organization, bookings[0])
-    assert (bookings[0].is_new, appointment.lead.email) == (True, "ada@example.com")
-    assert [note.appointment_id for note in Note.objects.of(organization)] == [appointment.pk]
+    assert [(booking.id, booking.is_new, booking.is_applied) for booking in bookings] == [(erased.pk, False, False)]
+    assert not Note.objects.of(organization).exists()
