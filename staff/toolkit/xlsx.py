@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
 
 DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001  of Excel's count of days
-MAX_TEXT = 32_767  # characters in a cell
+MAX_TEXT, CUT = 32_767, "… (cut: a cell can't have more)"  # UTF-16 units in a cell
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 DATE_STYLE, TIME_STYLE, HEADER_STYLE = 1, 2, 3  # positions in the cellXfs of styles.xml
 
@@ -82,5 +82,12 @@ def cell_xml(value: Any, style: str) -> str:
         return f'<c s="{DATE_STYLE}"><v>{(value - DAY_ZERO.date()).days}</v></c>'
     if kind is int or kind is float:
         return f"<c><v>{value!r}</v></c>"
-    text = NOT_XML.sub("", str(value))[:MAX_TEXT]
+    text = fit(NOT_XML.sub("", str(value)))
     return f'<c t="inlineStr"{style}><is><t xml:space="preserve">{escape(text)}</t></is></c>'
+
+
+def fit(text: str) -> str:
+    units = b"" if 2 * len(text) <= MAX_TEXT else text.encode("utf-16-le")
+    if len(units) <= 2 * MAX_TEXT:
+        return text
+    return units[: 2 * (MAX_TEXT - len(CUT))].decode("utf-16-le", "ignore") + CUT

@@ -347,9 +347,7 @@ def test_simultaneous_cancellations_by_the_provider_record_one_event(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_import_that_waits_for_an_erasure_changes_nothing(
-    organization: Organization, run_import: Import
-) -> None:
+def test_an_import_that_waits_for_an_erasure_changes_nothing(organization: Organization, run_import: Import) -> None:
     erased = stored(organization, run_import())
     bookings: list[Booking] = []
 

@@ -14,6 +14,7 @@ from leads.models import Lead
 from optins.models import OptIn, QuestionAnswer
 from organizations.models import MemberRole, Organization
 from staff.toolkit.export import Cell, write_csv
+from staff.toolkit.xlsx import write_xlsx
 from tests.client import ApiClient
 from tests.export.files import download, exported, read_table
 from tests.export.test_memory import MB, memory, reset_peak
@@ -172,6 +173,21 @@ def test_large_and_small_rows_are_exported_in_their_order(manager: Client, lead:
         question = f"😀{'q' * LENGTH}: 😀{'a' * LENGTH}"
         answers = [row["Answers"] for row in exported(manager, OptIn)][1:]
         assert [text.split("\n") for text in answers] == [[question] * ANSWERS] * 5
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "😀"])
+def test_a_text_that_excel_has_no_room_for_ends_with_a_remark(letter: str) -> None:
+    """Excel counts UTF-16 units, and offers to repair a file with a longer text."""
+    size = len(letter.encode("utf-16-le")) // 2
+    fits, cut = letter * (32_767 // size), letter * (32_767 // size + 1)
+    file = BytesIO()
+
+    write_xlsx(file, "Texts", ["Text"], [[fits], [cut]])
+    _, [first], [second] = read_table("xlsx", file.getvalue())
+
+    assert first == fits
+    assert second.endswith(f"{letter}… (cut: a cell can't have more)")
+    assert len(second.encode("utf-16-le")) // 2 <= 32_767
 
 
 def test_empty_cells_cost_little(measurements: dict[str, str]) -> None:
