@@ -13,11 +13,19 @@ def examples() -> Schema:
     return dict(json.loads(Path(__file__).with_name("examples.json").read_text()))
 
 
-def example_of(schema: Schema, components: Schema) -> Any:
-    """Return an example of the schema: the one of its component if it has one, or else made of its members'."""
+def example_of(schema: Schema, components: Schema, known: Any = None) -> Any:
+    """Return an example of the schema: `known`, completed by its members'. A component may have one."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
-        return examples()[name] if name in examples() else example_of(components[name], components)
+        return example_of(components[name], components, examples().get(name))
+    if known and "properties" in schema:
+        return {
+            name: known[name] if name in known else example_of(member, components)
+            for name, member in schema["properties"].items()
+            if name in known or name in schema.get("required", ())
+        }
+    if known:
+        return known
     if "examples" in schema or "enum" in schema:
         return [*schema.get("examples", ()), *schema.get("enum", ())][0]
     if "properties" not in schema and "items" not in schema:
