@@ -14,15 +14,16 @@ HEADERS = {
     "webhook-timestamp": "When the attempt was made, in seconds since 1970.",
     "webhook-signature": "The signatures of id, timestamp and body, as Standard Webhooks defines them.",
 }
-PARAMETERS = [
-    {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
+PARAMETERS = {
+    name: {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
     for name, text in HEADERS.items()
-]
+}
 
 
 def add_webhooks(result: Schema, **_: Any) -> Schema:
     """Add the request that each topic sends to endpoints. A postprocessing hook of drf-spectacular."""
     components = result["components"]["schemas"]
+    result["components"]["parameters"] = PARAMETERS
 
     def resolve(serializer: type[SQLSerializer]) -> Schema:
         """Return the reference to a serializer's component, which is added if only webhooks have it."""
@@ -58,7 +59,7 @@ def describe(topic: Topic, components: Schema, resolve: SchemaResolver) -> Schem
         "operationId": topic.name,
         "tags": ["Webhooks"],
         "security": [],
-        "parameters": PARAMETERS,
+        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in PARAMETERS],
         "requestBody": {"required": True, "content": {"application/json": body}},
         "responses": {"2XX": {"description": "Received. After any other response the event is sent again."}},
     }

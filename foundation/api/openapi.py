@@ -289,6 +289,10 @@ class ObjectFieldExtension(extensions.OpenApiSerializerFieldExtension):
 def complete_operations(result: Schema, **_: Any) -> Schema:
     """Add the errors, headers and examples that operations have. A postprocessing hook of drf-spectacular."""
     components = result["components"]["schemas"] = dict(sorted((result["components"]["schemas"] | COMPONENTS).items()))
+    texts = REQUEST_ID_HEADER | RATE_LIMIT_HEADERS | RETRY_AFTER_HEADER
+    result["components"]["headers"] = {
+        name: {"schema": {"type": "string"}, "description": text} for name, text in texts.items()
+    }
     operations = [(path, *item) for path, methods in result["paths"].items() for item in methods.items()]
     for path, method, operation in operations:
         has_query = any(parameter["in"] == "query" for parameter in operation.get("parameters", ()))
@@ -311,9 +315,9 @@ def to_response(code: str, text: str) -> Schema:
 
 
 def complete_response(code: str, response: Schema, components: Schema) -> Schema:
-    texts = REQUEST_ID_HEADER | (RATE_LIMIT_HEADERS if code != "401" else {})
-    texts |= RETRY_AFTER_HEADER if code in {"409", "429", "503"} else {}
-    headers = {name: {"schema": {"type": "string"}, "description": text} for name, text in texts.items()}
+    names = [*REQUEST_ID_HEADER, *(RATE_LIMIT_HEADERS if code != "401" else ())]
+    names += RETRY_AFTER_HEADER if code in {"409", "429", "503"} else ()
+    headers = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     if "content" not in response:
         return response | {"headers": headers}
     media = response["content"]["application/json"]
