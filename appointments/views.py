@@ -216,9 +216,8 @@ class AppointmentViewSet(ImportViewSet):
             raise ValidationFailed({"call_analysis_call_id": [f"must be 1 to {MAX_NAME_LENGTH} printable characters"]})
         data = self.validated(input_serializers.CallAnalysisInputSerializer)
         analysis, is_new = put_analysis(organization=self.organization, actor=self.actor, call_id=call_id, **data)
-        if is_new:
-            return action_response("Call analysis created", analysis, status=201)
-        return action_response("Call analysis updated", analysis)
+        message, status = ("Call analysis created", 201) if is_new else ("Call analysis updated", 200)
+        return action_response(message, analysis, status=status)
 
     @extend_schema(
         summary="List notes of an appointment",
@@ -244,9 +243,8 @@ class AppointmentViewSet(ImportViewSet):
         note, is_new = write_note(
             organization=self.organization, actor=self.actor, appointment_id=self.parse_id(id), **data
         )
-        if is_new:
-            return action_response("Note created", note, status=201)
-        return action_response("Note already exists", note)
+        message, status = ("Note created", 201) if is_new else ("Note already exists", 200)
+        return action_response(message, note, status=status)
 
     @extend_schema(
         summary="Change a note of an appointment",

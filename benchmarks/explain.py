@@ -64,7 +64,6 @@ from webhooks.services import prune, take_unreported_failures  # noqa: E402
 EVERYTHING_DAYS, NOTHING_DAYS = 1, 3_000  # for which deliveries are kept
 FIRST_BATCH = 6  # statements, of pruning
 REFERENCE_ROWS = 100_000
-COUNT_ENTRIES = "SELECT count(*) FROM (SELECT id FROM leads_lead ORDER BY id LIMIT %s) AS ids"
 
 SIZES = """
 SELECT relname, reltuples::bigint, pg_table_size(oid) / 1024 / 1024, pg_indexes_size(oid) / 1024 / 1024

@@ -52,9 +52,8 @@ class LeadViewSet(ImportViewSet):
     def create_one(self, row: Row) -> Response:
         data = self.validated(serializers.LeadUpsertInputSerializer, row)
         result = upsert_by_email(organization=self.organization, actor=self.actor, **data)
-        if result.is_new:
-            return action_response("Lead created", result._asdict(), status=201)
-        return action_response("Lead updated", result._asdict())
+        message, status = ("Lead created", 201) if result.is_new else ("Lead updated", 200)
+        return action_response(message, result._asdict(), status=status)
 
     @extend_schema(
         summary="Import leads",
@@ -168,9 +167,8 @@ class LeadViewSet(ImportViewSet):
         note, is_new = write_lead_note(
             organization=self.organization, actor=self.actor, lead_id=self.parse_id(id), **data
         )
-        if is_new:
-            return action_response("Note created", note, status=201)
-        return action_response("Note already exists", note)
+        message, status = ("Note created", 201) if is_new else ("Note already exists", 200)
+        return action_response(message, note, status=status)
 
     @extend_schema(
         summary="Change a note of a lead",

@@ -16,7 +16,6 @@ WEEKDAY_HOURS: Hours = [["09:00", "18:00"]]
 DEFAULT_WEEK: Sequence[Hours] = [WEEKDAY_HOURS] * 5 + [[], []]
 MAX_SPANS = 4  # of a day
 MAX_DAYS_OFF = 60  # ranges
-MAX_BUFFER = 120  # minutes
 
 TIME = r"(\d{1,2})(?:[:.]?(\d{2}))?\s*([ap]m)?"
 HOURS = re.compile(rf"{TIME}\s*(?:-|–|—|to)\s*{TIME}", re.IGNORECASE)

@@ -12,11 +12,9 @@ import phonenumbers
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -164,19 +162,10 @@ class ImportAdmin(TenantAdmin):
     def response_add(self, request: HttpRequest, obj: Import, post_url_continue: str | None = None) -> HttpResponse:
         return redirect(row_url(obj))
 
-    def get_import(self, request: HttpRequest, object_id: str) -> Import:
-        """Return the import. Raises Http404 if the user can't see it, and PermissionDenied if they may not use it."""
-        row: Import | None = self.get_object(request, unquote(object_id))
-        if row is None:
-            raise Http404
-        if not self.has_change_permission(request, row):
-            raise PermissionDenied
-        return row
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
-        row = self.get_import(request, object_id)
+        row = self.get_row(request, object_id)
         problems: list[str] = []
         if request.method == "POST":
             try:
@@ -186,7 +175,7 @@ class ImportAdmin(TenantAdmin):
                 problems = [sentence for sentences in error.errors.values() for sentence in sentences]
             except DomainError as error:
                 problems = [str(error)]
-            row = self.get_import(request, object_id)
+            row = self.get_row(request, object_id)
         return TemplateResponse(request, "staff/import.html", self.step_context(request, row, problems))
 
     def do_step(self, request: HttpRequest, row: Import) -> None:
@@ -298,7 +287,7 @@ class ImportAdmin(TenantAdmin):
         }
 
     def progress_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        row = self.get_import(request, object_id)
+        row = self.get_row(request, object_id)
         return JsonResponse({"state": row.state, "done": row.done, "total": row.to_do, "text": progress_text(row)})
 
     def refused_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
@@ -306,7 +295,7 @@ class ImportAdmin(TenantAdmin):
 
         The file is written on disk, so memory doesn't grow with the number of rows.
         """
-        row = self.get_import(request, object_id)
+        row = self.get_row(request, object_id)
         name = get_valid_filename(f"{PurePath(row.file_name).stem} to correct")
         file = TemporaryFile()  # noqa: SIM115  # the response closes it
         header = [*row.header, "Problem"]

@@ -25,7 +25,7 @@ from leads.models import Lead, LeadStatusChange, NextStep
 from optins.models import OptIn
 from organizations.models import Membership
 from organizations.permissions import ALL_ROLES, current_user, filter_by_role
-from staff.toolkit.filters import ChoicesFilter, FormFilter
+from staff.toolkit.filters import FormFilter
 from staff.toolkit.lists import ChoiceFilter, choice_filter, describe_days, parse_day
 from staff.toolkit.views import ALL, View
 from statuses.models import Status, StatusRole
@@ -217,14 +217,6 @@ class StatusSinceFilter(SinceFilter):
 
 class OutcomeSinceFilter(SinceFilter):
     title, column = "with this outcome", "outcome_since"
-
-
-class TouchPointFilter(ChoicesFilter):
-    name = "next step or appointment"
-
-
-class NextStepFilter(ChoicesFilter):
-    name = "next step"
 
 
 PhoneFilter = choice_filter(

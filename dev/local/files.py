@@ -1,8 +1,9 @@
 """Private files, and locks on files."""
 
-import fcntl
 import os
 from pathlib import Path
+
+from foundation.metrics.shared import lock as lock
 
 
 def read_if_exists(path: Path) -> str | None:
@@ -21,17 +22,3 @@ def write_private(path: Path, text: str) -> None:
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
     draft.replace(path)
-
-
-def lock(path: Path) -> int | None:
-    """Lock a file and return its descriptor, or return None if another process holds the lock.
-
-    The lock ends with this process, or when the descriptor is closed.
-    """
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(file)
-        return None
-    return file

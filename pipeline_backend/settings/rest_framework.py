@@ -36,7 +36,6 @@ SPECTACULAR_SETTINGS = {
         },
     ],
     "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": [],
     "SORT_OPERATION_PARAMETERS": False,

@@ -47,6 +47,7 @@ from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
+from staff.toolkit.filters import named
 from staff.toolkit.lists import DayRangeFilter, column, time_column, to_uuid
 from staff.toolkit.record import Fact, RecordAdmin
 from staff.toolkit.views import TABLE
@@ -60,10 +61,6 @@ def last_choices(organization: Organization, lead_id: UUID) -> dict[str, object]
         return {"host": last.host_id, "event_type": last.event_type_id}
     newest = rows.order_by("-created_at", "-id").first()
     return {"event_type": newest.event_type_id} if newest else {}
-
-
-class BookedWithFilter(SourceNameFilter):
-    name = "booked with"
 
 
 @admin.register(Appointment)
@@ -100,7 +97,7 @@ class AppointmentAdmin(RecordAdmin):
             "setter",
             "triager",
             "last_source",
-            ("source", BookedWithFilter),
+            ("source", named("booked with", SourceNameFilter)),
             "no_show",
         ),
         ("schedule_time", DayRangeFilter),

@@ -7,8 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path
@@ -83,11 +82,7 @@ def render_preview(message: LeadMessage) -> SafeString:
 
 def show_preview(request: HttpRequest, object_id: str, page: "LeadMessageAdmin") -> HttpResponse:
     """Return the preview of what is in the form, which isn't saved. Raises Http404 and PermissionDenied."""
-    message = page.get_object(request, object_id)
-    if message is None:
-        raise Http404
-    if not page.has_change_permission(request, message):
-        raise PermissionDenied
+    message = page.get_row(request, object_id)
     if request.method != "POST":
         return redirect(row_url(message))
     draft = copy(message)

@@ -12,15 +12,9 @@ from organizations.permissions import Area
 from staff.toolkit.actions import AnyPage, ConfirmationForm, object_action
 from staff.toolkit.base import format_json, state_label
 from staff.toolkit.fields import CheckboxesField
-from staff.toolkit.filters import ChoicesFilter
+from staff.toolkit.filters import named
 from staff.toolkit.lists import DayRangeFilter, column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
-
-
-class ChannelFilter(ChoicesFilter):
-    """A filter by `medium`, which the pages call the channel."""
-
-    name = "channel"
 
 
 @admin.register(Notification)
@@ -45,7 +39,7 @@ class NotificationAdmin(NewestSearchAdmin):
     formatted_context = column("Data", lambda notification: format_json(notification.context))
     select_related = ("recipient__user",)
     long_columns = ("context",)
-    list_filter = ("kind", ("medium", ChannelFilter), "state", ("created_at", DayRangeFilter))
+    list_filter = ("kind", ("medium", named("channel")), "state", ("created_at", DayRangeFilter))
     search_fields = ("recipient__user__email", "recipient__user__first_name", "recipient__user__last_name")
     search_help_text = f"Search by the recipient's name or e-mail. {HELP}"
     fields = (

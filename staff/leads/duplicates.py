@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -72,19 +71,9 @@ def redirect_to_kept(page: TenantAdmin, request: HttpRequest, object_id: str) ->
     return redirect(row_url(lead))
 
 
-def get_lead(page: TenantAdmin, request: HttpRequest, object_id: str) -> Lead:
-    """Return a lead that the user may write. Raises Http404 and PermissionDenied."""
-    lead: Lead | None = page.get_object(request, unquote(object_id))
-    if lead is None:
-        raise Http404
-    if not page.has_write_permission(request, lead):
-        raise PermissionDenied
-    return lead
-
-
 def duplicates_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the leads that may be the same person, a search for another one, and the merges that can be undone."""
-    lead = get_lead(page, request, object_id)
+    lead = page.get_row(request, object_id)
     if request.method == "POST":
         return undo(page, request, lead)
     text = request.GET.get("find", "").strip()
@@ -139,10 +128,10 @@ def duplicates_card(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Card
 
 def merge_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show two leads side by side, the older one first; merge them, or remember that they are not the same person."""
-    lead, other_id = get_lead(page, request, object_id), request.GET.get("with", "")
+    lead, other_id = page.get_row(request, object_id), request.GET.get("with", "")
     if not other_id:
         return redirect("admin:leads_lead_duplicates", lead.pk)
-    pair = [lead, get_lead(page, request, other_id)]
+    pair = [lead, page.get_row(request, other_id)]
     older, newer = sorted(pair, key=lambda lead: (lead.created_at, lead.pk))
     if older.pk == newer.pk or older.organization_id != newer.organization_id:
         raise Http404

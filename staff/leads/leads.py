@@ -34,10 +34,8 @@ from staff.selections import (
     LeadWorkFilter,
     LeftStatusFilter,
     MyLeadsFilter,
-    NextStepFilter,
     PhoneFilter,
     StatusSinceFilter,
-    TouchPointFilter,
 )
 from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
@@ -45,6 +43,7 @@ from staff.toolkit.bulk import Undo, members, selected_action
 from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
 from staff.toolkit.export import Column, labels, member_columns
 from staff.toolkit.fields import TextField
+from staff.toolkit.filters import named
 from staff.toolkit.forms import accepted_email
 from staff.toolkit.lists import DayRangeFilter, column, time_column
 from staff.toolkit.record import Fact, RecordAdmin
@@ -202,8 +201,8 @@ class LeadAdmin(RecordAdmin):
         "setter",
         "first_source",
         "last_source",
-        ("next_touch_point_type", TouchPointFilter),
-        ("next_step_type", NextStepFilter),
+        ("next_touch_point_type", named("next step or appointment")),
+        ("next_step_type", named("next step")),
         PhoneFilter,
         ("created_at", DayRangeFilter),
     )

@@ -116,6 +116,11 @@ class ChoicesFilter(SeveralValues, MultipleChoicesDropdownFilter):
         return [(str(value), str(name)) for value, name in self.field.flatchoices]
 
 
+def named(name: str, base: type[SeveralValues] = ChoicesFilter) -> Any:
+    """Return the filter with a title of its own."""
+    return type(base.__name__, (base,), {"name": name})
+
+
 class RelatedFilter(SeveralValues, MultipleRelatedDropdownFilter):
     lookup_choices: list[tuple[str, str]]
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
-from django.contrib.admin.utils import get_fields_from_path
+from django.contrib.admin.utils import get_fields_from_path, unquote
 from django.contrib.admin.widgets import AutocompleteSelect
-from django.core.exceptions import ValidationError
-from django.db.models import ForeignKey, ManyToManyField, Model, Q, QuerySet
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import ForeignKey, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -239,11 +239,14 @@ class TenantAdmin(ServiceAdmin):
             kwargs.setdefault("widget", TypedChoice(db_field, self.admin_site))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    def formfield_for_manytomany(
-        self, db_field: ManyToManyField, request: HttpRequest, **kwargs: Any
-    ) -> forms.ModelMultipleChoiceField | None:
-        kwargs["queryset"] = db_field.remote_field.model._default_manager.none()
-        return super().formfield_for_manytomany(db_field, request, **kwargs)
+    def get_row(self, request: HttpRequest, object_id: str) -> Any:
+        """Return a row that the user may change. Raises Http404 and PermissionDenied."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
+            raise Http404
+        if not self.has_change_permission(request, row):
+            raise PermissionDenied
+        return row
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         shown = columns.chosen_columns(self, request) if self.views else list(super().get_list_display(request))
