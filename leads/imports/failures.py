@@ -2,7 +2,8 @@
 
 import logging
 
-from django.db import DataError, IntegrityError
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from psycopg.errors import ProgramLimitExceeded
 
 from foundation.api.exceptions import DomainError, ValidationFailed
 from leads.imports.models import Import
@@ -21,8 +22,13 @@ def is_of_row(error: Exception, file_import: Import) -> bool:
 
 
 def is_final(error: Exception, file_import: Import) -> bool:
-    """Return whether to go on without what the error is about, because so many turns have failed already."""
-    return file_import.failures >= MAX_FAILURES and not isinstance(error, Overtaken)
+    """Return whether to go on without what the error is about, because so many turns have failed already.
+
+    A database that can't be reached, or a lock, passes by itself.
+    """
+    passes = isinstance(error, Overtaken | OperationalError | InterfaceError)
+    is_limit = isinstance(error.__cause__, ProgramLimitExceeded)
+    return file_import.failures >= MAX_FAILURES and (is_limit or not passes)
 
 
 def problem_of(error: Exception) -> str:

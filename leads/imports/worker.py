@@ -180,7 +180,8 @@ def import_batch(file_import: Import, importer: Importer, actor: Actor, size: in
     if not batch:
         finish(stored, ImportState.DONE)
         return []
-    problem = Problem(refusal, "The row contradicts another record or a limit")
+    reason = refusal if refusal == UNEXPECTED else "The row contradicts another record or a limit"
+    problem = Problem(refusal, reason)
     plans = [Plan(row, problems=[problem]) for row in batch] if refusal else importer.plan(batch, lock=True)
     refuse_repeated(stored, plans)
     refuse_unchecked(plans)

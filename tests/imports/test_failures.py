@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 
 from leads.imports import importers, undoing
@@ -37,6 +38,13 @@ class MistakenImporter(LeadImporter):
     def fail_with(self, plans: Any) -> None:
         if any(plan.values.get("email") == BROKEN for plan in plans):
             raise Mistake
+
+
+class LockedImport(LeadImporter):
+    """An importer that meets a lock."""
+
+    def apply(self, *args: Any) -> None:
+        raise OperationalError("canceling statement due to lock timeout")
 
 
 class MistakenCheck(MistakenImporter):
@@ -77,7 +85,28 @@ def test_a_row_that_can_not_be_imported_is_listed_and_the_others_are_imported(
     assert failures == MAX_FAILURES - 1
     assert (page.row.state, page.row.counts) == ("DONE", {"NEW": 4, "REFUSED": 1})
     assert page.report("?show=REFUSED") == [(5, "REFUSED", LOGGED)]
+    assert page.row.reasons == {"REFUSED": {LOGGED: 1}}
     assert capfd.readouterr().err.count("goes on without a row") == 1
+
+
+def test_what_passes_by_itself_is_waited_for(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(importers.IMPORTERS, "LEADS", LockedImport)
+    page = Page(mia, organization, FILE)
+    page.check()
+    with pytest.raises(OperationalError):
+        page.press("start")
+    for _ in range(2 * MAX_FAILURES):
+        expire_turns()
+        with pytest.raises(OperationalError):
+            work(organization)
+
+    monkeypatch.undo()
+    expire_turns()
+    work(organization)
+
+    assert (page.row.state, page.row.counts) == ("DONE", {"NEW": 5})
 
 
 def test_a_file_that_can_not_be_checked_is_refused_and_others_follow(
