@@ -14,7 +14,7 @@ from foundation.db.names import fold_name
 from foundation.db.retry import atomic_with_retry
 from foundation.db.writes import insert_all
 from leads.phones import Phone
-from leads.privacy.references import erased_subject
+from leads.privacy.references import find_erased
 from leads.services import SOURCE_BY_NAME, get_or_create_source, normalized_source_name, save_lead, upsert_lead
 from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
 from optins.serializers import OptInDetailSerializer, QuestionAnswerData
@@ -57,9 +57,8 @@ def submit(
 
     Returns the ids of opt-in and lead, and whether the lead is new. Raises ValidationFailed for the e-mail of an erased
     lead. `form` can have `provider_form_id` and `provider_form_name`; a sync adds `id` and `synced_at`, and that of a
-    booking `created_at`. Answers of a booking don't say where the lead came from unless they have a `utm_source` (L11).
-    Repeating an `external_reference` of the same source returns its opt-in and changes nothing (docs/interface.md, O7
-    to O11).
+    booking `created_at`. The answers of a booking change neither source nor setter of a known lead (A57). Repeating an
+    `external_reference` of the same source returns its opt-in and changes nothing (docs/interface.md, O7 to O11).
     """
     traffic = traffic or {}
     source_name = normalized_source_name(traffic.get("utm_source") or source)
@@ -82,8 +81,8 @@ def submit(
         first_name=first_name,
         last_name=last_name,
         phone=phone,
-        setter=find_setter(organization, traffic.get("utm_content") or ""),
-        last_source=None if is_of_booking and not traffic.get("utm_source") else lead_source,
+        setter=None if is_of_booking else find_setter(organization, traffic.get("utm_content") or ""),
+        last_source=None if is_of_booking else lead_source,
     )
     if lead.is_erased:
         raise ValidationFailed({"email": ["is that of an erased lead"]})
@@ -106,8 +105,9 @@ def sync_opt_in(
     Returns the ids of opt-in and lead, whether the opt-in is new, and whether the state was applied: an older one than
     the stored one changes nothing (docs/interface.md, O14 to O16). `data` is that of `submit`.
     """
-    if erased := erased_subject(organization, OptIn, source, reference):
-        return erased, OptIn.objects.of(organization).get(pk=erased).lead_id, False, False
+    if erased := find_erased(organization, OptIn, source, reference):
+        opt_in = OptIn.objects.of(organization).get(pk=erased.subject_id)
+        return opt_in.pk, opt_in.lead_id, False, False
     new_id = uuid7()
     columns: dict[str, Any] = {"source": source, "external_reference": reference, "id": new_id, "synced_at": changed_at}
     opt_in_id, lead_id, _ = submit(organization=organization, actor=actor, **columns, **data)

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import NamedTuple, Required, TypedDict, Unpack
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef, Q
 from uuid_utils.compat import uuid7
 
 from appointments.lead_notifications import queue_lead_email, reminder_time
@@ -332,7 +333,10 @@ def create_event_type(organization: Organization, source: AppointmentSource, dat
 def latest_utm_values(lead: Lead) -> dict[str, object]:
     opt_ins = OptIn.objects.of(lead.organization).filter(lead=lead).order_by("-created_at", "-id")
     # The answers of a scheduler's booking don't say where the lead came from, unless the scheduler does.
-    opt_ins = opt_ins.exclude(source__in=Provider.values, **dict.fromkeys(UTM_FIELDS))
+    reference = {"source": OuterRef("source"), "external_reference": OuterRef("external_reference")}
+    rows = [model.objects.of(lead.organization).filter(**reference) for model in (Appointment, FormerReference)]
+    is_of_booking = Exists(rows[0]) | Exists(rows[1])
+    opt_ins = opt_ins.exclude(Q(source__in=Provider.values, utm_source=None) & is_of_booking)
     return opt_ins.values(*UTM_FIELDS).first() or {}
 
 

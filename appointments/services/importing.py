@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Unpack
+from uuid import UUID
 
 from appointments.models import Appointment, AppointmentSource, CanceledBy, FormerReference, Provider
 from appointments.services.booking import Booking, BookingData, find_or_book
@@ -21,9 +22,10 @@ from appointments.services.references import take_reference
 from appointments.services.remembering import REFERENCE_LOCK
 from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
 from leads.models import Lead
 from leads.patches import changed_members
-from leads.privacy.references import erased_subject
+from leads.privacy.references import find_erased, keep_hash
 from optins.models import OptIn
 from optins.serializers import QuestionAnswerData
 from optins.services import sync_opt_in
@@ -75,7 +77,7 @@ def import_appointment(
         cancel_replaced(replaced, known, actor, changed_at, previous_reference, reference)
         previous_reference = ""
     stored = known or replaced
-    if stored is None and (erased := erased_subject(organization, Appointment, source, reference)):
+    if stored is None and (erased := erased_booking(organization, source, reference, previous_reference, changed_at)):
         return Booking(erased, data["schedule_time"], is_new=False, is_applied=False)
     state_hash = hash_state(outcome, data)
     if stored:
@@ -100,6 +102,26 @@ def import_appointment(
     store_state(stored, actor, outcome, data, reasons, has_new_reference=has_new_reference, notifies=tells)
     remember_references(stored, source, reference, previous_reference)
     return booking._replace(schedule_time=stored.schedule_time)
+
+
+def erased_booking(
+    organization: Organization,
+    source: AppointmentSource,
+    reference: str,
+    previous_reference: str,
+    changed_at: datetime | None,
+) -> UUID | None:
+    """Return the appointment that this is about if its lead was erased, and the state is no later booking.
+
+    The scheduler has moved it before that, if the reference replaces one that was erased later.
+    """
+    if known := find_erased(organization, Appointment, source, reference):
+        return known.subject_id
+    replaced = find_erased(organization, Appointment, source, previous_reference)
+    if replaced is None or changed_at is None or changed_at > replaced.created_at:
+        return None
+    keep_hash(replaced, Appointment, source, reference)
+    return replaced.subject_id
 
 
 def hash_state(outcome: StatusRole, data: BookingData) -> int:
@@ -180,11 +202,11 @@ def sync_appointment(
                 source=source,
                 reference=external_reference,
                 email=stored.lead.email,
-                first_name=lead.get("first_name", ""),
+                first_name="",  # the booking has used it
                 traffic=data.get("traffic"),
                 questions_answers=questions_answers,
-                # The lead has answered by booking: the answers are no opt-in that was booked later, or never.
-                created_at=stored.created_at,
+                # The lead has answered by booking: this is no opt-in that was booked later, or never.
+                created_at=stored.created_at if booking.is_new else now(),
                 is_of_booking=True,
             )
     return booking
@@ -203,7 +225,8 @@ def cancel_replaced(
     Its lead's status stays, as in a move, unless the replacement is canceled, too.
     """
     is_older = changed_at and appointment.synced_at and changed_at < appointment.synced_at
-    if is_older or appointment.external_reference != reference:
+    is_repeat = appointment.synced_role == StatusRole.CANCELED and changed_at == appointment.synced_at
+    if is_older or is_repeat or appointment.external_reference != reference:
         return
     previous = appointment.outcome
     cancel(appointment)

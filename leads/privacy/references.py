@@ -16,11 +16,20 @@ def hash_reference(kind: type[TenantModel], source: str, reference: str) -> UUID
     return UUID(bytes=sha256(text.encode()).digest()[:16])
 
 
-def erased_subject(organization: Organization, kind: type[TenantModel], source: str, reference: str) -> UUID | None:
-    """Return the id of the row of this kind that had the reference until its lead was erased, or None."""
-    rows = ErasedReference.objects.of(organization).filter(hash=hash_reference(kind, source, reference))
-    subject: UUID | None = rows.values_list("subject_id", flat=True).first()
-    return subject
+def find_erased(
+    organization: Organization, kind: type[TenantModel], source: str, reference: str
+) -> ErasedReference | None:
+    """Return what is left of the reference of a row of this kind whose lead was erased, or None."""
+    rows = ErasedReference.objects.of(organization)
+    found: ErasedReference | None = rows.filter(hash=hash_reference(kind, source, reference)).first()
+    return found
+
+
+def keep_hash(erased: ErasedReference, kind: type[TenantModel], source: str, reference: str) -> None:
+    """Let another reference be that of the erased row, too."""
+    columns = {"organization_id": erased.organization_id, "subject_id": erased.subject_id}
+    row = ErasedReference(**columns, hash=hash_reference(kind, source, reference), created_at=erased.created_at)
+    ErasedReference.unscoped.bulk_create([row], ignore_conflicts=True)
 
 
 def keep_hashes(model: AnyModel, ids: Sequence[UUID]) -> None:

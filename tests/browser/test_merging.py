@@ -47,6 +47,27 @@ def test_a_manager_merges_two_leads_and_undoes_it(members: Members, site: Site):
     assert [site.select(CALLS, id) for id in (older, newer)] == [[(1,)], [(1,)]]
 
 
+def test_a_note_that_was_typed_while_a_colleague_merged_its_lead_goes_to_the_kept_one(members: Members, site: Site):
+    soon = (datetime.now(UTC) + timedelta(days=5)).isoformat(timespec="milliseconds")
+    for name in ("kept", "typed"):
+        site.add_booking(f"note-{name}", schedule_time=soon, lead_email=f"{name}@note.example", lead_first_name=name)
+    query = "SELECT id FROM leads_lead WHERE email LIKE '%%@note.example' ORDER BY created_at"
+    (kept,), (merged,) = site.select(query)
+
+    with members.page("MANAGER") as page, members.page() as colleague:
+        colleague.goto(f"/admin/leads/lead/{merged}/change/")
+        colleague.keyboard.press("n")
+        colleague.locator("#add_note_note").fill("She wants a discount")
+        page.goto(f"/admin/leads/lead/{kept}/merge/?with={merged}")
+        page.get_by_role("button", name="Merge").click()
+        expect(page.get_by_text("Leads merged.")).to_be_visible()
+        colleague.locator("form:has(#add_note_note) button").click()
+
+        expect(colleague.get_by_text("The lead you opened was merged into this one.")).to_be_visible()
+        expect(colleague.get_by_role("region", name="Timeline")).to_contain_text("She wants a discount")
+    assert site.select(query) == [(kept,)]
+
+
 def test_the_list_of_duplicates_compares_pairs_and_forgets_those_of_two_people(members: Members, site: Site):
     with members.page() as page:
         page.goto("/admin/")

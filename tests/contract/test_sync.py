@@ -138,6 +138,18 @@ def test_a_no_show_that_is_withdrawn_leaves_the_lead_as_any_other_order_does(
     assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == ["APPOINTMENT_BOOKED"] * 2
 
 
+def test_a_repeat_does_not_cancel_again_what_staff_have_booked_again(api: ApiClient) -> None:
+    id = sync(api, "b-1", changed_at=at(1)).json()["data"]["id"]
+    sync(api, "b-3", changed_at=at(3), previous_reference="b-2")
+    sync(api, "b-2", changed_at=at(2), previous_reference="b-1")
+    canceled = api.get_appointment(id)["outcome"]["role"]
+    api.patch(f"/api/external/appointments/{id}", {"outcome_role": "APPOINTMENT_BOOKED"})
+
+    sync(api, "b-2", changed_at=at(2), previous_reference="b-1")
+
+    assert (canceled, api.get_appointment(id)["outcome"]["role"]) == ("CANCELED", "APPOINTMENT_BOOKED")
+
+
 @pytest.mark.parametrize("role", ["CANCELED", "NO_SHOW"])
 def test_a_new_reference_at_the_same_time_books_again_what_staff_have_ended(
     api: ApiClient, host: Membership, role: str
@@ -387,22 +399,26 @@ def test_answers_do_not_count_as_an_opt_in_that_was_booked_later_or_never(
     sync(api, "b-2", lead={"email": "grace@example.com"}, questions_answers=answers, changed_at=at(5))
 
     booked = dict(Appointment.objects.of(organization).values_list("external_reference", "created_at"))
-    rows = OptIn.objects.of(organization).values_list("external_reference", "created_at")
-    assert dict(rows) == booked
+    answered = dict(OptIn.objects.of(organization).values_list("external_reference", "created_at"))
+    assert answered["b-1"] == booked["b-1"]
+    assert answered["b-2"] > booked["b-2"]  # they came later
     period = reports.Period(now().date(), now().date(), ZoneInfo("UTC"))
     funnel = reports.funnel(organization, period, now())
-    assert (funnel.opt_ins, funnel.opt_ins_booked) == (2, 2)
+    total, _ = reports.opt_in_numbers(organization, period, now(), by_campaign=False)
+    assert (funnel.opt_ins, funnel.opt_ins_booked, funnel.time_to_booking) == (2, 1, None)
+    assert total == {"opt_ins": 2, "opt_ins_booked": 1, "time_to_booking": None}
 
 
 @pytest.mark.parametrize("has_answers", [True, False])
 def test_answers_do_not_change_where_the_lead_came_from_nor_its_name(
-    api: ApiClient, organization: Organization, has_answers: bool
+    api: ApiClient, organization: Organization, host: Membership, has_answers: bool
 ) -> None:
     """docs/interface.md, A74, L5 and L11"""
     answers = [{"question": "Budget?", "answer": "1,000", "position": 1}] if has_answers else []
     lead = {"email": "jd77@example.com"}
     api.submit(email=lead["email"], first_name="John", traffic={"utm_source": "facebook", "utm_campaign": "fb-1"})
-    sync(api, "b-1", lead=lead, questions_answers=answers)
+    traffic = {"utm_campaign": "calendar", "utm_content": host.user_id}
+    sync(api, "b-1", lead=lead, questions_answers=answers, traffic=traffic)
     sync(api, "b-2", lead=lead)
     api.book(lead_email=lead["email"])
     sync(api, "b-3", lead={"email": "grace@example.com"}, questions_answers=answers)
@@ -411,9 +427,20 @@ def test_answers_do_not_change_where_the_lead_came_from_nor_its_name(
     people = {row["email"]: api.get_lead(row["id"]) for row in api.get_data("/api/external/leads")}
     john, grace = people[lead["email"]], people["grace@example.com"]
     calls = Appointment.objects.of(organization).filter(lead=john["id"])
-    sources = calls.values_list("last_source__name", "utm_campaign")
-    assert list(sources) == [("facebook", "fb-1")] * 3
-    assert (john["last_source"]["name"], grace["first_name"]) == ("facebook", "Grace")
+    sources = calls.order_by("created_at").values_list("last_source__name", "utm_campaign")
+    assert list(sources) == [("facebook", "calendar"), ("facebook", "fb-1"), ("facebook", "fb-1")]
+    assert (john["last_source"]["name"], john["setter"], grace["first_name"]) == ("facebook", None, "Grace")
+
+
+def test_a_submission_with_a_schedulers_source_is_the_latest_opt_in_as_any_other(
+    api: ApiClient, organization: Organization
+) -> None:
+    """docs/interface.md, A18"""
+    api.submit(traffic={"utm_source": "facebook", "utm_campaign": "fb-1"})
+    api.submit(source="SCHEDULER_A", external_reference="s-1", traffic={})
+    api.book()
+
+    assert Appointment.objects.of(organization).get().utm_campaign is None
 
 
 @pytest.mark.parametrize(("first", "later"), [(False, True), (True, True), (True, False)])

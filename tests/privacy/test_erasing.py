@@ -381,12 +381,14 @@ def test_a_scheduler_that_reports_an_erased_persons_call_once_more_brings_nothin
     ]
     again = api.put(f"{forms}/f-1", form | {"changed_at": "2027-12-01T10:00:00Z"})
     after = snapshot_of(organization)
+    moved_before = moved | {"changed_at": "2026-11-02T10:00:00Z", "previous_reference": "b-2"}
+    late += [api.put(f"{calls}/b-4", moved_before), api.put(f"{calls}/b-4", moved_before | {"state": "CANCELED"})]
     others = [other_api.put(f"{calls}/b-1", call), other_api.put(f"{forms}/f-1", form)]
     new = api.put(f"{calls}/b-3", moved | {"previous_reference": "b-2"})
 
     assert [(response.status_code, response.json()["data"]) for response in late] == [
         (200, {"id": id, "applied": False})
-    ] * 2
+    ] * 4
     assert (again.status_code, again.json()["data"]) == (200, opt_in | {"applied": False})
     assert after == before
     assert [response.status_code for response in [*others, new]] == [201] * 3
