@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "pipeline-backend"
+VERSION = r"\d+\.\d+\.\d+"
 
 
 def git(*arguments: str) -> str:
@@ -38,7 +39,7 @@ def headings() -> list[str]:
 def problems(tags: list[str]) -> list[str]:
     """Return what does not agree, as sentences."""
     released = [heading for heading in headings() if heading != "Unreleased"]
-    numbers = [tuple(map(int, version.split("."))) for version in released if re.fullmatch(r"\d+\.\d+\.\d+", version)]
+    numbers = [tuple(map(int, version.split("."))) for version in released if re.fullmatch(VERSION, version)]
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     sentences = []
     if len(numbers) < len(released) or numbers != sorted(set(numbers), reverse=True):
@@ -58,6 +59,8 @@ def problems(tags: list[str]) -> list[str]:
 
 def release(version: str) -> None:
     """Build and tag this version from the last commit. Exits with a message if something is not as it should be."""
+    if not re.fullmatch(VERSION, version):
+        sys.exit(f"{version} is not a version such as 0.3.0")
     if git("status", "--porcelain"):
         sys.exit("The working tree has changes; commit them first")
     if headings()[0] != version:

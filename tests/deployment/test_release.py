@@ -113,6 +113,17 @@ def test_a_release_is_refused(checkout: Path, file: str, old: str, new: str, mes
     assert git(checkout, "tag", "--list").split() == ["v0.1.0"]
 
 
+def test_only_a_version_is_released(checkout: Path) -> None:
+    (checkout / "CHANGELOG.md").write_text(CHANGELOG.replace("## 0.2.0", "## Unreleased\n\n## 0.2.0"))
+    commit(checkout)
+
+    refused = release(checkout, "Unreleased")
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == "Unreleased is not a version such as 0.3.0\n"
+    assert git(checkout, "tag", "--list").split() == ["v0.1.0"]
+
+
 def test_changes_that_are_not_committed_are_not_released(checkout: Path) -> None:
     (checkout / "new.py").write_text("")
 
