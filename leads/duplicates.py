@@ -60,6 +60,7 @@ WHERE NOT EXISTS (
 )
 ORDER BY similar_lead.reasons DESC, similar_lead.id
 """
+REASONS = "SELECT reasons FROM leads_similar(%(organization)s, %(lead)s) WHERE id = %(other)s"
 
 # Remembers that a lead and others are not the same person, as far as those are still there.
 DISMISS = """
@@ -108,6 +109,14 @@ def find_similar(lead: Lead) -> list[Similar]:
     with connection.cursor() as cursor:
         cursor.execute(SIMILAR, {"organization": lead.organization_id, "lead": lead.pk})
         return [Similar(*row) for row in cursor.fetchall()]
+
+
+def reasons_in_common(lead: Lead, other_id: UUID) -> int:
+    """Return what two leads have in common, also if the pair was dismissed; 0 for nothing."""
+    with connection.cursor() as cursor:
+        cursor.execute(REASONS, {"organization": lead.organization_id, "lead": lead.pk, "other": other_id})
+        row = cursor.fetchone()
+        return row[0] if row else 0
 
 
 @transaction.atomic

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from leads.duplicates import find_similar
+from leads.duplicates import reasons_in_common
 from leads.merging import CHOICES, relations, when
 from leads.models import CustomField, Lead, TouchPointType
 from staff.configuration.statuses import status_label
@@ -67,9 +67,8 @@ def counts(lead: Lead) -> list[str]:
 
 
 def warnings_about(older: Lead, newer: Lead) -> Iterator[str]:
-    reasons = {match.lead_id: match.reasons for match in find_similar(older)}.get(newer.pk, 0)
-    if not reasons:
-        yield "They share no mailbox, phone or full name."
+    if not reasons_in_common(older, newer.pk):
+        yield "They share no mailbox, phone or full name, or only one that many leads have."
     if older.phone_e164 and newer.phone_e164 and older.phone_e164 != newer.phone_e164:
         yield "Their phones differ. A lead has one phone: the other number is only in the history afterwards."
     if older.setter_id and newer.setter_id and older.setter_id != newer.setter_id:

@@ -294,6 +294,17 @@ def test_the_page_says_what_moves_and_warns(api: ApiClient, owner: Client, organ
         assert words in text
 
 
+def test_leads_that_share_a_mailbox_are_not_called_different_though_someone_said_so(
+    api: ApiClient, owner: Client, organization: Organization
+) -> None:
+    first, second = make_lead(api, "ada@example.com"), make_lead(api, "ada+1@example.com")
+    owner.post(compare_url(first, second), {"dismiss": "1"})
+
+    text = owner.get(compare_url(first, second)).content.decode()
+
+    assert "share no mailbox" not in text
+
+
 def test_a_page_that_is_out_of_date_merges_nothing(api: ApiClient, owner: Client, organization: Organization) -> None:
     first, second = make_lead(api, "ada@example.com"), make_lead(api, "ada+x@example.com")
     url = compare_url(first, second)
