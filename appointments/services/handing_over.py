@@ -62,8 +62,8 @@ def hand_over(
     """Give the member's open work of each kind in `to` to another member; return how much of each was handed over.
 
     At most `LIMITS` of each; the rest is left. Records each lead's and appointment's event, and notifies the new
-    owners, but not the actor. Each call, and each batch of leads, is a transaction: until one ends, no organization
-    sees newer events. What was handed over before an error stays, and its new owners are notified. Raises Conflict as
+    owners, but not the actor. Each call, all next steps, and each batch of leads are a transaction: until one ends, no
+    organization sees newer events. A next step that is edited at the same time gets the owner of the edit. What was handed over before an error stays, and its new owners are notified. Raises Conflict as
     `check_new_owner` does.
     """
     to = {kind: owner for kind, owner in to.items() if owner != member}  # whose work would never end
@@ -74,9 +74,9 @@ def hand_over(
                 counts["calls"] += hand_over_call(organization, actor, id, member, host)
         if owner := to.get("next_steps"):
             ids = list(work["next_steps"].values_list("pk", flat=True)[: LIMITS["next_steps"]])
-            steps = NextStep.objects.of(organization).filter(pk__in=ids, owner=member)
             with transaction.atomic():
                 check_new_owner(owner)
+                steps = NextStep.objects.of(organization).filter(pk__in=ids, owner=member, done_at=None)
                 counts["next_steps"] = steps.update(owner=owner)
         if setter := to.get("leads"):
             while counts["leads"] < LIMITS["leads"] and (

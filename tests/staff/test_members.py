@@ -14,7 +14,8 @@ from django.urls import reverse
 
 from accounts.mail import SECURITY_NOTICES
 from appointments.models import Appointment
-from appointments.services import edit_appointment, hand_over, handing_over, set_next_step
+from appointments.services import edit_appointment, finish_next_step, hand_over, handing_over, set_next_step
+from appointments.services.handing_over import check_new_owner
 from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead
@@ -251,6 +252,23 @@ def test_a_call_that_got_another_host_meanwhile_is_not_handed_over(
 
     assert counts["calls"] == 1
     assert [Appointment.objects.of(organization).get(pk=row.pk).host for row in (first, second)] == [tom, grace]
+
+
+def test_a_next_step_that_is_done_meanwhile_is_not_handed_over(
+    organization: Organization, host: Membership, work_of_host: list[Lead], monkeypatch: pytest.MonkeyPatch
+):
+    tom, actor = make_member(organization, "tom@acme.example"), owner_actor(organization)
+    step = work_of_host[0].next_steps.get()
+
+    def finish_before(owner: Membership) -> None:
+        finish_next_step(organization=organization, actor=actor, lead_id=step.lead_id, step_id=step.pk)
+        check_new_owner(owner)
+
+    monkeypatch.setattr(handing_over, "check_new_owner", finish_before)
+    counts = hand_over(organization=organization, actor=actor, member=host, to={"next_steps": tom})
+
+    assert counts["next_steps"] == 0
+    assert work_of_host[0].next_steps.get().owner == host
 
 
 def test_who_is_deactivated_meanwhile_gets_nothing_more(
