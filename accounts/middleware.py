@@ -12,9 +12,6 @@ from organizations.isolation.row_level_security import NO_TENANT, OWNER_SCOPE, D
 from organizations.permissions import is_operator, roles_by_organization
 from organizations.security_log import current_request
 
-# Requested by scripts of open pages, not by people: a page that is left open doesn't prolong the session.
-ASKED_BY_PAGES = {"/admin/updates/"}
-
 
 class StaffMiddleware:
     """Prepares each admin request, and the security log for every request. Comes after Django's authentication."""
@@ -37,11 +34,16 @@ class StaffMiddleware:
             set_scope(scope)
             response = self.get_response(request)
             # After the response, because signing in and out change the session.
-            if SESSION_KEY in request.session and request.path_info not in ASKED_BY_PAGES:
+            if SESSION_KEY in request.session and not is_refresh(request):
                 note_usage(request)
             return response
         finally:
             current_request.reset(token)
+
+
+def is_refresh(request: HttpRequest) -> bool:
+    """Return whether a script of an open page sends it, not a person: a page left open doesn't prolong the session."""
+    return request.headers.get("Purpose") == "refresh"
 
 
 def scope_of(request: HttpRequest) -> DatabaseScope:

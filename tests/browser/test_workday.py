@@ -123,6 +123,8 @@ def test_a_setter_moves_a_card_by_menu_and_by_drag_and_a_colleague_sees_it(membe
         watching.clock.install()
         watching.goto(page.url)
         expect(watching.get_by_role("list", name="New lead")).to_contain_text("Mobo")
+        purposes: list[str | None] = []  # of the requests that the page sends by itself
+        watching.on("request", lambda request: purposes.append(request.headers.get("purpose")))
 
         page.get_by_label("Move Mobo").click()
         page.get_by_label("Move to").select_option(label="Appointment booked")
@@ -131,6 +133,7 @@ def test_a_setter_moves_a_card_by_menu_and_by_drag_and_a_colleague_sees_it(membe
         watching.clock.fast_forward(31_000)
         expect(watching.get_by_role("list", name="Appointment booked")).to_contain_text("Mobo")
         expect(watching.locator(".board-message")).to_have_text("1 changed.")
+        assert purposes == ["refresh"] * 2
 
         booked.get_by_text("mo.board@example.com").hover()
         page.mouse.down()

@@ -21,6 +21,7 @@ from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, logged_in_client
 
 URL = re.compile(r'id="updates" role="status" data-url="([^"]+)"')
+REFRESH = {"Purpose": "refresh"}  # sent by the scripts of open pages
 LATER = "2027-05-01T09:00:00Z"
 
 
@@ -36,7 +37,7 @@ def opened(client: Client, page: str) -> str:
 
 
 def ask(client: Client, url: str) -> str:
-    response = client.get(url)
+    response = client.get(url, headers=REFRESH)
     assert response.status_code == 200
     text: str = response.json()["text"]
     return text
@@ -106,7 +107,10 @@ def test_ones_own_changes_are_not_told_and_asking_is_no_use_of_the_session(
         clock.shift(timedelta(minutes=10))
 
         assert ask(owner, url) == ""
+        owner.get(admin_url(Appointment, "changelist"), headers=REFRESH)
         assert owner.session["usage"]["used_at"] == used_at
+        owner.get(admin_url(Appointment, "changelist"))
+        assert owner.session["usage"]["used_at"] > used_at
         assert api.get_appointment(id)["outcome"]["role"] == "CANCELED"
 
 

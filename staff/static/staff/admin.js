@@ -119,7 +119,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const ask = async () => {
     if (document.hidden || Date.now() - asked < 29_000) return;
     asked = Date.now();
-    const headers = tag ? { "If-None-Match": tag } : {};
+    const headers = { Purpose: "refresh", ...(tag && { "If-None-Match": tag }) };
     const response = await fetch(updates.dataset.url, { redirect: "manual", headers }).catch(() => null);
     const answer = response?.ok ? await response.json().catch(() => null) : null; // 304: the same as before
     tag = response?.headers.get("ETag") ?? tag;

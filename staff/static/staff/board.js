@@ -171,7 +171,7 @@
   updates?.addEventListener("updates", async (event) => {
     event.preventDefault();
     if (board.querySelector(".board-busy, .board-menu[open], .sortable-chosen")) return;
-    const response = await fetch(location.href).catch(() => null);
+    const response = await fetch(location.href, { headers: { Purpose: "refresh" } }).catch(() => null);
     if (!response?.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const lists = all(".board-cards", page);

@@ -5,7 +5,7 @@ const card = document.querySelector("[data-progress]");
 
 async function refresh() {
   try {
-    const response = await fetch(card.dataset.progress, { headers: { Accept: "application/json" } });
+    const response = await fetch(card.dataset.progress, { headers: { Accept: "application/json", Purpose: "refresh" } });
     if (response.redirected) return location.reload(); // signed out
     if (response.ok) {
       const progress = await response.json();

@@ -5,7 +5,8 @@
   const POLL_INTERVAL_MS = 3000;
 
   async function refresh(replays) {
-    const response = await fetch(replays.dataset.source, { credentials: "same-origin", redirect: "error" });
+    const headers = { Purpose: "refresh" };
+    const response = await fetch(replays.dataset.source, { credentials: "same-origin", redirect: "error", headers });
     if (!response.ok) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const updated = page.getElementById("replays");
