@@ -1,8 +1,8 @@
 """The numbers of the admin's home page and of its reports.
 
 All numbers are of one organization and of whole days; docs/staff.md defines each of them, and `conditions` what counts.
-The numbers of appointments on past days are stored (`day_counts`). All other queries use indexes that begin with the
-organization and a time, so they cost in proportion to the period, and not to the table.
+Large organizations' numbers of past days are stored (`day_counts`). The other queries read ranges of indexes: opt-ins
+of the period, appointments booked since its beginning, and the latest 500 changes of each status.
 """
 
 from calendar import monthrange
@@ -23,10 +23,10 @@ from organizations.models import Organization
 
 LONGEST_BY_DAY = 92  # days of a period that is counted by day; a longer one is counted by month
 LATEST_MOVES = 500  # per status, for the median time
-MAX_GROUPS = 5_000  # that are read; beyond it there is one more. A campaign can have a name for each visitor.
+MAX_GROUPS = 5_000  # one more is read, to see that there are more. A campaign can have a name for each visitor.
 
 Key: TypeAlias = UUID | str | None  # of a group of rows
-OptIns: TypeAlias = dict[str, Any]  # the fields of `Numbers` about opt-ins
+OptInCounts: TypeAlias = dict[str, Any]  # the fields of `Numbers` about opt-ins
 
 
 def add_months(day: date, months: int) -> date:
@@ -41,7 +41,7 @@ def add_months(day: date, months: int) -> date:
 class Period:
     """A range of whole days in a time zone; the last day is included.
 
-    `months` is the length of the calendar month, quarter or year that it is, or whose days until today it is.
+    `months` is 1, 3 or 12 if this is a calendar month, quarter or year, or its days until today; else 0.
     """
 
     first: date
@@ -146,10 +146,10 @@ class StatusTime(NamedTuple):
 def appointment_numbers(
     appointments: QuerySet[Appointment], period: Period, at: datetime, *, by: str, stored_of: Organization | None
 ) -> tuple[dict[date, Numbers], dict[Key, Numbers]]:
-    """Count appointments by step and by a column (a foreign key's ids): those of the period, and those booked in it.
+    """Count the appointments of the period, and those booked in it, by step and by the values of the column `by`.
 
-    Steps are named by their first day. Those without any are left out, and all but the largest groups. `stored_of` is
-    the organization if these are all its appointments: then the numbers that are stored of its days are read.
+    A step's key is its first day. Empty steps are left out, and all but the `MAX_GROUPS` + 1 largest groups.
+    `stored_of` is the organization if these are all its appointments: then the stored numbers of its days are used.
     """
     by_step: defaultdict[date, dict[str, Any]] = defaultdict(dict)
     by_key: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
@@ -174,7 +174,7 @@ def appointment_numbers(
     )
 
 
-# Which opt-ins' stored bookings don't count (`appointments.first_bookings`), and when the opt-ins were booked.
+# Leads whose opt-ins' `booked_at` is out of date (`appointments.first_bookings`), with the times of their bookings.
 CHANGED = """
 changed AS MATERIALIZED (
     SELECT lead_id, (
@@ -186,7 +186,7 @@ changed AS MATERIALIZED (
 """
 BOOKED_AT = f"CASE WHEN changed.lead_id IS NULL THEN opt_in.booked_at ELSE {FIRST_BOOKING} END"
 # 90 days of 500,000 a year are sorted in 16 MB, a third faster. How many leads have changed can't be estimated.
-PLAN = "SET LOCAL work_mem = '16MB'; SET LOCAL enable_nestloop = off"
+PLANNER_SETTINGS = "SET LOCAL work_mem = '16MB'; SET LOCAL enable_nestloop = off"
 # An opt-in counts once, whatever was booked after it. The answers of a scheduler's booking have its time: they count as
 # booked, but not in the median. The conditions are those of `in_stage`.
 FUNNEL = f"""
@@ -224,7 +224,7 @@ def funnel(organization: Organization, period: Period, at: datetime) -> Numbers:
     parameters: dict[str, Any] = {"organization": organization.pk, "at": at, "start": period.start, "end": period.end}
     names = ["opt_ins", "opt_ins_booked", "opt_ins_shown", "opt_ins_won", "time_to_booking"]
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PLAN)
+        cursor.execute(PLANNER_SETTINGS)
         cursor.execute(FUNNEL, parameters)
         return Numbers(**dict(zip(names, cursor.fetchone(), strict=True)))
 
@@ -253,7 +253,7 @@ LIMIT %(limit)s
 
 def opt_in_numbers(
     organization: Organization, period: Period, booked_by: datetime, *, by_campaign: bool
-) -> tuple[OptIns, dict[Key, OptIns]]:
+) -> tuple[OptInCounts, dict[Key, OptInCounts]]:
     """Count all opt-ins of the period, and by UTM campaign only if wanted. Bookings after `booked_by` don't count."""
     key, sets = ("grouping(campaign) = 1, campaign", "(), (campaign)") if by_campaign else ("true, NULL", "()")
     parameters: dict[str, Any] = {
@@ -265,7 +265,7 @@ def opt_in_numbers(
         "limit": MAX_GROUPS + 2,  # with that of all
     }
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(PLAN)
+        cursor.execute(PLANNER_SETTINGS)
         cursor.execute(OPT_INS.format(key=key, groups=sets), parameters)
         (_, total), *groups = [
             (campaign, {"opt_ins": number, "opt_ins_booked": booked, "time_to_booking": median})
