@@ -75,9 +75,10 @@ def outcomes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[ti
         labels = status_label(change.from_status), status_label(change.to_status)
         text = format_html("Outcome of {}: {} → {}", name_of(change.appointment), *labels)
         url = row_url(change.appointment)
-        takes = [("note", change.appointment_id), ("status", change.to_status.role)]  # which it has moved the lead to
+        # The note with it, and the status that it has given the lead.
+        parts = [("note", change.appointment_id), ("status", change.to_status.role)]
         yield timeline.TimelineEntry(
-            change.created_at, change.pk, "appointments", text, change.actor_name, url=url, takes=takes
+            change.created_at, change.pk, "appointments", text, change.actor_name, url=url, part_keys=parts
         )
 
 

@@ -90,7 +90,7 @@ def status_changes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timel
             text,
             actor_name=change.actor_name,
             key=("status", change.to_status.role) if before else None,
-            as_detail=timeline.Detail("Lead", str(change.to_status), str(before)),
+            part_detail=timeline.Detail("Lead", str(change.to_status), str(before)),
         )
 
 

@@ -21,7 +21,7 @@ from organizations.versions import Change
 PAGE = 50  # entries of the timeline
 MAX_PAGE_TEXT = 200_000  # characters of a page, after which it ends
 MAX_TEXT = 300  # characters of a text that a form has sent
-ACT = timedelta(seconds=1)  # which one act takes at most
+MAX_ACTION_DURATION = timedelta(seconds=1)
 TOO_LONG = "too long to show here"
 SHORT_FIELDS = """CASE WHEN octet_length(%(expressions)s::text) <= 20000 THEN %(expressions)s ELSE (
     SELECT jsonb_object_agg(key, CASE WHEN octet_length(value::text) <= 2000 THEN value
@@ -54,10 +54,11 @@ class TimelineEntry(NamedTuple):
     details: Sequence[Detail] = ()
     url: str = ""
     note: Any = None  # of a lead or an appointment, which can be edited
-    # Entries of one act are shown as one: that which takes others, by their keys, has their text and details.
-    takes: Sequence[Hashable] = ()
+    # Entries of one action are shown as one: the main entry names the keys of its parts, and gets their body, note and
+    # details.
+    part_keys: Sequence[Hashable] = ()
     key: Hashable = None
-    as_detail: Detail | None = None  # in place of the text
+    part_detail: Detail | None = None  # shown in the main entry, in place of this one's text
 
     @property
     def folded(self) -> list[Detail]:
@@ -65,16 +66,16 @@ class TimelineEntry(NamedTuple):
 
 
 class Cursor(NamedTuple):
-    """The last entry of the page before."""
+    """Where the previous page ended."""
 
     at: datetime
     id: UUID
 
 
 class TimelineSource(NamedTuple):
-    """A query for entries. Several sources may have one kind, which people can filter by.
+    """A query for entries. Sources of the same kind share one filter.
 
-    Those with `on_request` are shown only then.
+    With `on_request`, entries are shown only if their kind is chosen.
     """
 
     kind: str
@@ -140,11 +141,11 @@ def fields_without(*names: str) -> Func:
 
 
 def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, cursor: Cursor | None) -> Timeline:
-    """Return the page with the newest of the entries, which are those after the cursor.
+    """Return the first page of the entries, which are those older than the cursor.
 
-    It ends after `PAGE` entries, or with the one that has the last of `MAX_PAGE_TEXT` characters.
+    It ends after `PAGE` entries, or with the one that brings its text to `MAX_PAGE_TEXT` characters.
     """
-    entries = join_acts(entries)
+    entries = join_actions(entries)
     entries.sort(key=lambda entry: (entry.at, entry.id), reverse=True)
     chosen, older = {"kind": kind} if kind else {}, ""
     page: list[TimelineEntry] = []
@@ -160,29 +161,29 @@ def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, curs
     return Timeline(page, kinds, kind, f"?{urlencode(chosen)}" if cursor else "", older)
 
 
-def join_acts(entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
-    """Return the entries, with those of one act as one: of the same person, less than a second apart."""
+def join_actions(entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
+    """Return the entries, with those of one action as one: of the same person, less than a second apart."""
     by_key: dict[Hashable, list[TimelineEntry]] = {}
     for entry in entries:
         by_key.setdefault(entry.key, []).append(entry)
     taken: set[UUID] = set()
     joined = []
     for entry in entries:
-        for key in entry.takes:
+        for key in entry.part_keys:
             for part in by_key.get(key, ()):
-                is_same = part.actor_name == entry.actor_name and abs(part.at - entry.at) < ACT
+                is_same = part.actor_name == entry.actor_name and abs(part.at - entry.at) < MAX_ACTION_DURATION
                 if is_same and part.id not in taken:
                     taken.add(part.id)
                     entry = join(entry, part)
                     break
         joined.append(entry)
-    return [entry for entry in joined if entry.id not in taken or entry.takes]
+    return [entry for entry in joined if entry.id not in taken or entry.part_keys]
 
 
 def join(entry: TimelineEntry, part: TimelineEntry) -> TimelineEntry:
     # At the time of the first, so that the next page begins after both.
     at, id = min((entry.at, entry.id), (part.at, part.id))
-    details = [*entry.details, *part.details, *([part.as_detail] if part.as_detail else [])]
+    details = [*entry.details, *part.details, *([part.part_detail] if part.part_detail else [])]
     body, note = entry.body or part.body, entry.note or part.note
     return entry._replace(at=at, id=id, body=body, note=note, details=details)
 
