@@ -56,7 +56,10 @@ class BoardLayout(Layout):
         return MOVE_BACK
 
     def confirmation(self, row: AnyRow, status: Status) -> tuple[str, str]:
-        """Return the address of the page that asks for confirmation of this move, or the question; both may be ""."""
+        """Return an address and a question, at most one of them non-empty.
+
+        They are a page that asks for confirmation of the move, or what to ask before it.
+        """
         return "", ""
 
     def urls(self, page: AnyPage) -> list[URLPattern]:
@@ -88,7 +91,7 @@ class BoardLayout(Layout):
     def columns(
         self, page: AnyPage, request: HttpRequest, cl: ViewChangeList, organization: Organization
     ) -> list[Column]:
-        """Return the columns in the board's order, each with its first cards: in two or three statements."""
+        """Return the columns in the board's order, each with its first cards: in at most four statements."""
         rows = cl.queryset.filter(organization=organization)
         of_status = rows.filter(**{self.status_field: OuterRef("pk")})
         statuses = Status.objects.of(organization).annotate(
@@ -102,16 +105,16 @@ class BoardLayout(Layout):
         shown = [row for row in statuses if row.row_count or (row.is_active and row.is_on_board(self.board))]
         count = len(shown) + 1
         columns = [
-            Column(row, row.row_count, row.card_ids, self.list_url(cl, row), request.GET, column_count=count)
+            Column(row, row.row_count, row.card_ids, self.column_list_url(cl, row), request.GET, column_count=count)
             for row in sorted(shown, key=board_order)
         ]
         if page.opts.get_field(self.status_field).null:
             ids = list(rows.filter(**{self.status_field: None}).values_list("pk", flat=True)[: cards.MAX_COUNT + 1])
             if ids:
                 first = ids[: cards.PAGE_SIZE + 1]
-                url = self.list_url(cl, None)
+                url = self.column_list_url(cl, None)
                 columns.insert(0, Column(None, len(ids), first, url, request.GET, column_count=count))
-        self.fill(page, request, columns)
+        self.load_cards(page, request, columns)
         return columns
 
     def more_cards(
@@ -124,16 +127,16 @@ class BoardLayout(Layout):
         status = Status.objects.of(organization).filter(pk=to_uuid(key)).first() if key else None
         rows = cl.queryset.filter(organization=organization, **{self.status_field: status})
         ids = list(rows.values_list("pk", flat=True)[int(offset) : int(offset) + cards.PAGE_SIZE + 1])
-        column = Column(status, 0, ids, self.list_url(cl, status), request.GET, int(offset))
-        self.fill(page, request, [column])
+        column = Column(status, 0, ids, self.column_list_url(cl, status), request.GET, int(offset))
+        self.load_cards(page, request, [column])
         return TemplateResponse(request, "staff/board_cards.html", {"column": column, "cl": cl})
 
-    def list_url(self, cl: ViewChangeList, status: Status | None) -> str:
+    def column_list_url(self, cl: ViewChangeList, status: Status | None) -> str:
         chosen = {f"{self.status_field}__id__exact": str(status.pk) if status else NONE}
         return cl.get_query_string({**chosen, f"{self.status_field}__isnull": None, "layout": None})
 
-    def fill(self, page: AnyPage, request: HttpRequest, columns: list[Column]) -> None:
-        """Read the rows of the columns' first cards, and since when each is in its column."""
+    def load_cards(self, page: AnyPage, request: HttpRequest, columns: list[Column]) -> None:
+        """Load the cards of the columns' ids, and since when each is in its column."""
         ids = [id for column in columns for id in column.ids[: column.page_size]]
         rows = page.get_queryset(request).select_related(self.status_field, *self.card_related)
         rows = rows.defer(*self.not_on_cards)
@@ -145,12 +148,12 @@ class BoardLayout(Layout):
             present = [by_id[id] for id in column.ids[: column.page_size] if id in by_id]
             column.cards = [
                 Card(
-                    row=self.card_title(row),
+                    title=self.card_title(row),
                     url=row_url(row),
                     lines=[line for line in self.card_lines(row) if line],
                     since=getattr(row, self.since_field) or row.created_at,
                     limit=column.status.days_limit if column.status else None,
-                    version=f"{row.pk}:{column.key}",
+                    position=f"{row.pk}:{column.key}",
                     is_movable=row.pk in movable,
                 )
                 for row in present
@@ -159,5 +162,5 @@ class BoardLayout(Layout):
     def read_card(self, page: AnyPage, request: HttpRequest, id: UUID) -> Card:
         status = getattr(page.get_queryset(request).get(pk=id), self.status_field)
         column = Column(status, 1, [id], "", request.GET)
-        self.fill(page, request, [column])
+        self.load_cards(page, request, [column])
         return column.cards[0]

@@ -19,14 +19,14 @@ ROLE_ORDER = {role.value: number for number, role in enumerate(StatusRole)}
 
 @dataclass(frozen=True)
 class Card:
-    """A row on the board. `version` is its id and its status's, so that a move notices an earlier one."""
+    """A row on the board. `position` is its id and its status's, so that a move notices an earlier one."""
 
-    row: str
+    title: str
     url: str
     lines: list[str]
     since: datetime
     limit: int | None
-    version: str
+    position: str
     is_movable: bool
 
     @property

@@ -98,7 +98,7 @@ def answer(
         result = {"state": state, "message": message, "url": url, "undo": undo}
         if card:
             html = render_to_string("staff/board_card.html", {"card": card}, request)
-            result |= {"column": card.version.rpartition(":")[2], "card": html}
+            result |= {"column": card.position.rpartition(":")[2], "card": html}
         return JsonResponse(result, status=HTTP_STATUS[state])
     if state == "asks":
         return redirect(url)

@@ -13,7 +13,7 @@ from leads.models import CallResult, Lead
 from staff.leads.next_steps import home_url, set_next_step
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row_url
 from staff.toolkit.fields import LongTextField, SelectField
-from staff.toolkit.lists import list_url
+from staff.toolkit.lists import referring_list_url
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import Cursor, TimelineEntry, newest
 
@@ -25,7 +25,7 @@ class CallForm(ConfirmationForm):
 
 def next_url(request: HttpRequest, lead: Lead) -> str:
     """Return Home or the list of opt-ins if the button was there, else the lead's page."""
-    return home_url(request) or list_url(request, "admin:optins_optin_changelist") or row_url(lead)
+    return home_url(request) or referring_list_url(request, "admin:optins_optin_changelist") or row_url(lead)
 
 
 @object_action(

@@ -26,7 +26,7 @@ from staff.toolkit.actions import ConfirmationForm, NotDone, actor_of, object_ac
 from staff.toolkit.bulk import members
 from staff.toolkit.fields import RowField, SelectField, TextField
 from staff.toolkit.forms import NewIdField
-from staff.toolkit.lists import MAX_QUERY, list_url
+from staff.toolkit.lists import MAX_QUERY, referring_list_url
 from staff.toolkit.record import RecordAdmin
 from staff.toolkit.timeline import PAGE, Cursor, TimelineEntry, full_time, newest
 from staff.toolkit.times import TimestampField, show_times_about
@@ -132,7 +132,7 @@ def home_url(request: HttpRequest) -> str:
 
 def next_url(request: HttpRequest, lead: Lead) -> str:
     """Return the address of the page with the link to the form: Home, the list, or the lead's page."""
-    return home_url(request) or list_url(request, "admin:leads_lead_changelist") or row_url(lead)
+    return home_url(request) or referring_list_url(request, "admin:leads_lead_changelist") or row_url(lead)
 
 
 def describe(step: NextStep) -> str:

@@ -1,4 +1,4 @@
-"""What lists are made of: limits, because they may have any number of rows, filters, and cells of columns."""
+"""Parts of lists: pages of bounded size, filters, and columns."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -65,9 +65,10 @@ class BoundedPaginator(Paginator):
         return max(1, -(-min(self.count, MAX_COUNT) // self.per_page))
 
     def page(self, number: int | str) -> "Page[Any]":
-        """Return the page, whose ids are read first, in the same statement: nothing is joined with rows before it.
+        """Return the page. A subquery chooses its ids, so that PostgreSQL joins only these rows.
 
-        The only page isn't cut where the count ended: a row that has come since would take the place of another.
+        If there is only one page, the subquery isn't limited to the counted rows: a row that was added since the count
+        would push out another.
         """
         page = super().page(number)
         rows: Any = self.object_list
@@ -159,23 +160,24 @@ def two_lines(first: object, second: object) -> SafeString:
     return format_html('<span class="list-cell"><span>{}</span><small>{}</small></span>', first, second)
 
 
-def day_and_time(time: datetime | None, *, with_distance: bool = True) -> SafeString | str:
+def day_and_time(at: datetime | None, *, with_distance: bool = True) -> SafeString | str:
     """Return a time of the user's zone with its day, and how far it is from now if that is less than two hours."""
-    if time is None:
+    if at is None:
         return NOTHING
-    local, at = timezone.localtime(time), now()
-    days = (local.date() - timezone.localdate(at)).days
-    day = DAYS.get(days) or date_format(local, "D j M" if local.year == timezone.localdate(at).year else "D j M Y")
+    local, present = timezone.localtime(at), now()
+    today = timezone.localdate(present)
+    day_format = "D j M" if local.year == today.year else "D j M Y"
+    day = DAYS.get((local.date() - today).days) or date_format(local, day_format)
     text = f"{day}, {date_format(local, 'TIME_FORMAT')}"
-    if not with_distance or abs(time - at) >= SOON:
+    if not with_distance or abs(at - present) >= SOON:
         return text
-    if abs(time - at) < timedelta(minutes=1):
+    if abs(at - present) < timedelta(minutes=1):
         return two_lines(text, "now")
-    return two_lines(text, f"in {timesince(at, time)}" if time > at else f"{timesince(time, at)} ago")
+    return two_lines(text, f"in {timesince(present, at)}" if at > present else f"{timesince(at, present)} ago")
 
 
-def list_url(request: HttpRequest, *names: str) -> str:
-    """Return the address of the list, one of those with these names, that the request comes from; "" for any other."""
+def referring_list_url(request: HttpRequest, *names: str) -> str:
+    """Return the address of the list that the request comes from if it has one of these names; else ""."""
     with suppress(ValueError):  # the header is no address
         came_from = urlsplit(request.headers.get("referer", ""))
         # Django refuses to redirect to long addresses, when the change is already stored.

@@ -24,7 +24,7 @@ def open_board(client: Client, model: type[Model], query: str = "") -> Any:
 def columns_of(response: Any) -> dict[str, list[str]]:
     """Return the names of the cards by column, without empty columns."""
     board = response.context["board"]
-    return {column.name: [card.row for card in column.cards] for column in board if column.cards}
+    return {column.name: [card.title for card in column.cards] for column in board if column.cards}
 
 
 def status_named(organization: Organization, name: str) -> Status:

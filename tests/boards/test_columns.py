@@ -55,7 +55,7 @@ def test_a_retired_status_that_leads_have_is_a_column_but_no_target(manager: Cli
 
     won = next(column for column in open_board(manager, Lead).context["board"] if column.name == "Won")
 
-    assert ([card.row for card in won.cards], won.is_target) == (["Cy"], False)
+    assert ([card.title for card in won.cards], won.is_target) == (["Cy"], False)
 
 
 @pytest.mark.usefixtures("leads")
@@ -116,11 +116,11 @@ def test_more_cards_come_in_pages_and_the_form_leads_to_the_list(
         api.submit(email=f"lead{number}@example.com", first_name=f"Lead {number}")
     column = next(column for column in open_board(manager, Lead, "q=lead").context["board"] if column.cards)
 
-    pages = [[card.row for card in column.cards]]
+    pages = [[card.title for card in column.cards]]
     while column.has_more:
         response = manager.get(f"{admin_url(Lead, 'changelist')}{column.more_url}")
         column = response.context["column"]
-        pages.append([card.row for card in column.cards])
+        pages.append([card.title for card in column.cards])
 
     assert pages == [["Lead 4", "Lead 3"], ["Lead 2", "Lead 1"], ["Lead 0"]]
     assert manager.get(f"{admin_url(Lead, 'changelist')}{column.list_url}").context["cl"].result_count == 5

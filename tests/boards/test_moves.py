@@ -47,7 +47,7 @@ def test_a_move_changes_the_status_with_history_and_event(manager: Client, organ
         "Ada moved to Won.",
         str(won.pk),
     )
-    assert f'data-version="{lead.pk}:{won.pk}"' in answer["card"]
+    assert f'data-position="{lead.pk}:{won.pk}"' in answer["card"]
     lead.refresh_from_db()
     assert lead.status == won
     assert LeadStatusChange.objects.of(organization).order_by("-created_at").first().actor_name == "Mia May"

@@ -72,6 +72,6 @@ def test_a_large_board_has_its_own_order(owner: Client, monkeypatch: pytest.Monk
     for limit in (2, 3):
         monkeypatch.setattr(lists, "MAX_COUNT", limit)
         board = owner.get(url).context["board"]
-        names.append([card.row for column in board for card in column.cards])
+        names.append([card.title for column in board for card in column.cards])
 
     assert names == [["Ada", "Cy", "Bob"], ["Ada", "Bob", "Cy"]]

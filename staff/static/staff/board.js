@@ -11,7 +11,7 @@
 
   const all = (selector, root = board) => [...root.querySelectorAll(selector)];
   const listOf = (key) => all(".board-cards").find((list) => list.dataset.column === key);
-  const [idOf, keyOf] = [0, 1].map((part) => (card) => card.dataset.version.split(":")[part]);
+  const [idOf, keyOf] = [0, 1].map((part) => (card) => card.dataset.position.split(":")[part]);
 
   function say(text, isProblem) {
     message.textContent = text;
@@ -35,7 +35,7 @@
   async function move(card, to, undo, canUndo = true) {
     const data = new FormData();
     for (const input of form.querySelectorAll("input")) data.set(input.name, input.value);
-    data.set("card", card.dataset.version);
+    data.set("card", card.dataset.position);
     data.set(`to-${idOf(card)}`, to);
     card.classList.add("board-busy");
     let answer;
