@@ -13,7 +13,7 @@ from staff.configuration.statuses import status_label
 from staff.toolkit.custom_lists import in_words
 
 
-class Line(NamedTuple):
+class ComparedValue(NamedTuple):
     """A row of the comparison: the values with their leads' ids; `chosen` is the lead whose value is preselected."""
 
     name: str
@@ -28,27 +28,31 @@ def custom_fields(lead: Lead) -> QuerySet[CustomField]:
     return rows.order_by("position", "key")
 
 
-def compare(older: Lead, newer: Lead) -> Iterator[Line]:
-    """Yield the rows of the comparison. The older lead's values are preselected, but the newer's last source."""
+def compare(older: Lead, newer: Lead) -> Iterator[ComparedValue]:
+    """Yield the rows of the comparison.
+
+    Preselected are the older lead's values where it has any (a first name guessed from the e-mail is none), and the
+    newer lead's last source.
+    """
     for name, columns in CHOICES.items():
         values = [[getattr(lead, column) or None for column in columns] for lead in (older, newer)]
         if not any(values[0] + values[1]):
             continue
         is_filled = any(values[0]) and not (name == "first_name" and older.is_first_name_from_email)
         chosen = newer if name == "last_source" or (not is_filled and any(values[1])) else older
-        first, second = show(older, name), show(newer, name)
+        first, second = display_value(older, name), display_value(newer, name)
         label = "E-mail" if name == "email" else name.replace("_", " ").capitalize()
-        yield Line(name, label, ((older.pk, first), (newer.pk, second)), chosen.pk, is_same=first == second)
+        yield ComparedValue(name, label, ((older.pk, first), (newer.pk, second)), chosen.pk, is_same=first == second)
     for field in custom_fields(older):
         first, second = (lead.custom_values.get(str(field.pk)) for lead in (older, newer))
         chosen = newer if first is None else older
         if (first, second) != (None, None):
             texts = [None if value is None else in_words(field, value) for value in (first, second)]
             pairs = ((older.pk, texts[0]), (newer.pk, texts[1]))
-            yield Line(str(field.pk), field.label, pairs, chosen.pk, is_same=first == second)
+            yield ComparedValue(str(field.pk), field.label, pairs, chosen.pk, is_same=first == second)
 
 
-def show(lead: Lead, name: str) -> Any:  # a text, or HTML
+def display_value(lead: Lead, name: str) -> Any:  # a text, or HTML
     if name == "status":
         return status_label(lead.status)
     if name == "touch_point":
@@ -57,7 +61,7 @@ def show(lead: Lead, name: str) -> Any:  # a text, or HTML
     return getattr(lead, {"phone": "phone_e164"}.get(name, name)) or None
 
 
-def counts(lead: Lead) -> list[str]:
+def describe_moving_rows(lead: Lead) -> list[str]:
     texts = []
     for model, field in relations():
         count = model.objects.of(lead.organization).filter(**{field: lead.pk}).count()

@@ -25,7 +25,7 @@ from leads.merging import CHOICES, MAX_UNDOABLE, UNDO_DAYS, merge_leads, reason_
 from leads.models import ERASED_EMAIL, Lead, PossibleDuplicate
 from leads.topics import MERGED
 from organizations.permissions import Area
-from staff.leads.comparison import compare, counts, custom_fields, warnings_about
+from staff.leads.comparison import compare, custom_fields, describe_moving_rows, warnings_about
 from staff.leads.lists import contact
 from staff.toolkit.actions import actor_of, page_context, row_url
 from staff.toolkit.bulk import selected_action
@@ -145,7 +145,9 @@ def merge_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpR
         except DomainError as error:
             messages.error(request, str(error))
     context = page_context(page, request, lead, "Compare and merge") | {
-        "leads": [(lead, row_url(lead), isoformat_z(lead.updated_at), counts(lead)) for lead in (older, newer)],
+        "leads": [
+            (lead, row_url(lead), isoformat_z(lead.updated_at), describe_moving_rows(lead)) for lead in (older, newer)
+        ],
         "lines": list(compare(older, newer)),
         "warnings": list(warnings_about(older, newer)),
         "endpoints": Endpoint.objects.of(older.organization)
