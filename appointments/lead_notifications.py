@@ -1,4 +1,7 @@
-"""E-mails to leads about what staff book, move and cancel, and reminders (docs/interface.md, N10 to N16)."""
+"""E-mails to leads about bookings, moves and cancellations by staff, or by the API on request, and reminders.
+
+docs/interface.md, N10 to N16 and A76.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -40,10 +43,10 @@ def can_notify_lead(change: Kind, appointment: Appointment) -> bool:
 
 
 def leads_to_notify(change: Kind, appointments: Iterable[Appointment]) -> list[Lead]:
-    """Return the leads who get a message about the change of these. Takes one statement for each organization."""
+    """Return the leads who get a message about this change. Takes one statement for each organization."""
     rows = [row for row in appointments if can_notify_lead(change, row)]
-    of_each = {row.organization_id: row for row in rows}
-    notifying = {id for id, row in of_each.items() if active_message(LEAD_KIND[change], row)}
+    by_organization = {row.organization_id: row for row in rows}
+    notifying = {id for id, row in by_organization.items() if active_message(LEAD_KIND[change], row)}
     return list({row.lead_id: row.lead for row in rows if row.organization_id in notifying}.values())
 
 
@@ -54,9 +57,9 @@ def active_message(kind: Kind, appointment: Appointment) -> LeadMessage | None:
 
 
 def queue_lead_email(change: Kind | None, appointment: Appointment) -> None:
-    """Queue the lead's e-mail about a stored change of the appointment, if the lead gets one. Locks the lead.
+    """Queue the lead's e-mail about a stored change of the appointment, if the lead gets one.
 
-    So the e-mail is queued before the lead unsubscribes, which cancels it, or not at all.
+    Locks the lead, so that a simultaneous unsubscription either cancels this e-mail or prevents it.
     """
     if change is None or not find_message(change, appointment):
         return
@@ -109,7 +112,7 @@ def lead_context(message: LeadMessage, appointment: Appointment) -> Context:
 
 
 def lead_zone(appointment: Appointment) -> str:
-    """Return the time zone of the lead's phone if its country has one clock then, else the host's."""
+    """Return the zone of the lead's phone if its country has one clock then; else the host's, or the organization's."""
     lead, host, at = appointment.lead, appointment.host, appointment.schedule_time
     zones = [zone for name in time_zones_by_country().get(lead.phone_country or "", []) if (zone := known_zone(name))]
     if zones and len({at.astimezone(get_zone(zone)).utcoffset() for zone in zones}) == 1:
@@ -122,11 +125,14 @@ def describe_time(at: datetime, zone: str) -> str:
 
 
 def reminder_time(appointment: Appointment) -> datetime | None:
-    """Return when the lead is to be reminded; None without a reminder, or if its time has passed already."""
+    """Return when the lead is to be reminded.
+
+    None if the event type has no reminder, its time has passed, or the appointment is no longer booked.
+    """
     hours = appointment.event_type.reminder_hours if appointment.event_type else 0
     at = appointment.schedule_time - timedelta(hours=hours)
-    return at if hours and at > now() and is_booked(appointment) else None
+    return at if hours and at > now() and has_booked_outcome(appointment) else None
 
 
-def is_booked(appointment: Appointment) -> bool:
+def has_booked_outcome(appointment: Appointment) -> bool:
     return appointment.outcome is None or appointment.outcome.role in NO_OUTCOME_ROLES

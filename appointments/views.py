@@ -15,7 +15,7 @@ from appointments.services import (
     cancel_or_remember,
     change_note,
     delete_note,
-    is_booked,
+    is_reference_known,
     patch_appointment,
     put_analysis,
     reschedule_by_reference,
@@ -38,7 +38,7 @@ class AppointmentViewSet(ImportViewSet):
 
     def has_known_reference(self, data: Mapping[str, object]) -> bool:
         if self.action == "create":
-            return is_booked(self.organization, data.get("external_reference"))
+            return is_reference_known(self.organization, data.get("external_reference"))
         return super().has_known_reference(data)
 
     @extend_schema(

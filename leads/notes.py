@@ -53,7 +53,7 @@ def change_lead_note(
 
     Raises as `find_own_note` does. Locks the lead.
     """
-    row = find_own_lead_note(organization, actor, lead_id, note_id)
+    row = lock_own_note(organization, actor, lead_id, note_id)
     before = LeadNoteDetailSerializer.get_text(organization, row.pk)
     change_text(row, note)
     notify_mentioned(row, mentions, actor)
@@ -64,7 +64,7 @@ def change_lead_note(
 @atomic_with_retry
 def delete_lead_note(*, organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID) -> None:
     """Delete a note; raises as `find_own_note` does. Locks the lead."""
-    row = find_own_lead_note(organization, actor, lead_id, note_id)
+    row = lock_own_note(organization, actor, lead_id, note_id)
     record_event(NOTE_DELETED, row, actor=actor)
     DeletedLeadNote.objects.create(id=row.pk, organization=organization, lead_id=row.lead_id)
     row.delete()
@@ -88,7 +88,7 @@ def lock_known_lead(organization: Organization, lead_id: UUID) -> Lead:
     return lead
 
 
-def find_own_lead_note(organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID) -> LeadNote:
+def lock_own_note(organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID) -> LeadNote:
     lead = lock_known_lead(organization, lead_id)
     note: LeadNote = find_own_note(LeadNote.objects.of(organization).filter(lead=lead), note_id, actor)
     note.organization = organization

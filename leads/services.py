@@ -1,7 +1,7 @@
 """Services that create and change leads, sources and custom fields.
 
-`upsert_lead`, `follow_appointments`, `save_lead` and the functions that they call run in the caller's transaction, the
-other services in one of their own.
+`upsert_lead`, `recompute_touch_point`, `save_lead` and the functions that they call run in the caller's transaction,
+the other services in one of their own.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -234,7 +234,7 @@ def find_members(organization: Organization, emails: Mapping[str, str | None]) -
     return members
 
 
-def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status: Status | None = None) -> None:
+def recompute_touch_point(lead: Lead, *, next_appointment: datetime | None, status: Status | None = None) -> None:
     """Set the touch point and status of a locked lead, without storing them.
 
     Paid statuses stay (S10), and verdicts that a cancellation would overwrite (S9). A touch point that staff have set,
@@ -255,7 +255,7 @@ def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status
         lead.status = status
 
 
-def follow_next_steps(lead: Lead) -> None:
+def recompute_next_step(lead: Lead) -> None:
     """Set the next step of a locked lead to the earliest open one, without storing it."""
     columns = ("at", "type", "note")
     steps = NextStep.objects.of(lead.organization).filter(lead=lead, done_at=None).order_by("at", "id")

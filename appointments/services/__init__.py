@@ -1,7 +1,7 @@
 """The services of appointments: the only code that writes them, used by the API, the admin and the demo alike."""
 
 from appointments.services.analyses import put_analysis
-from appointments.services.booking import Booking, BookingData, book, is_booked
+from appointments.services.booking import Booking, BookingData, book, is_reference_known
 from appointments.services.changes import cancel_appointment, create_note, edit_appointment, reschedule, undo_outcome
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.handing_over import describe_work, hand_over, open_work

@@ -145,7 +145,7 @@ def book(*, organization: Organization, actor: Actor, **data: Unpack[BookingData
     return booking
 
 
-def is_booked(organization: Organization, reference: object) -> bool:
+def is_reference_known(organization: Organization, reference: object) -> bool:
     """Return whether a booking with this reference, which is any JSON value, would be a repeat."""
     appointments = Appointment.objects.of(organization).filter(source=AppointmentSource.MANUAL)
     return isinstance(reference, str) and appointments.with_reference(reference).exists()

@@ -90,7 +90,7 @@ def edit_appointment(
 
     Records one event, and notifies the participants once, and the lead as `save_appointment` does. Raises
     ValidationFailed if a status is unknown or not of its board, and Conflict if the lead was erased and a value or note
-    can be personal, or if its status is no longer `lead_status_was`, and for a step as `set_next_step` does. Locks the
+    can be personal, or if its status is no longer `lead_status_was`, and for a step as `add_step` does. Locks the
     appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)

@@ -35,9 +35,9 @@ NAMES = {"leads": ("lead", "leads"), "next_steps": ("next step", "next steps"), 
 
 
 def open_work(member: Membership) -> dict[str, QuerySet[Any]]:
-    """Return the member's leads as a setter that aren't erased, their next steps, and their upcoming calls as a host.
+    """Return leads whose setter the member is, open next steps that they own, and upcoming calls that they host.
 
-    An erased lead's upcoming calls are among them: erasing cancels none.
+    Erased leads are left out, but not their calls: erasing cancels none.
     """
     organization = member.organization
     leads = Lead.objects.of(organization).filter(setter=member).exclude(email__endswith=ERASED_EMAIL)
@@ -63,10 +63,10 @@ def hand_over(
 
     At most `LIMITS` of each; the rest is left. Records each lead's and appointment's event, and notifies the new
     owners, but not the actor. Each call, all next steps, and each batch of leads are a transaction: until one ends, no
-    organization sees newer events. A next step that is edited at the same time gets the owner of the edit. What was handed over before an error stays, and its new owners are notified. Raises Conflict as
-    `check_new_owner` does.
+    organization sees newer events. A next step that is edited at the same time keeps the owner of the edit. What was
+    handed over before an error stays, and its new owners are notified. Raises Conflict as `check_new_owner` does.
     """
-    to = {kind: owner for kind, owner in to.items() if owner != member}  # whose work would never end
+    to = {kind: owner for kind, owner in to.items() if owner != member}  # handing leads to their own setter would loop
     work, counts = open_work(member), dict.fromkeys(LIMITS, 0)
     try:
         if host := to.get("calls"):

@@ -11,7 +11,7 @@ from appointments.lead_notifications import (
     active_message,
     build_lead_notification,
     describe_time,
-    is_booked,
+    has_booked_outcome,
     lead_context,
 )
 from appointments.models import Appointment, EventType
@@ -50,7 +50,7 @@ def remind_lead(organization: Organization, appointment_id: UUID) -> None:
     appointment.organization = organization
     appointment.lead_reminder_at = None
     appointment.save_columns()
-    if not is_booked(appointment) or appointment.schedule_time <= now() or organization.is_test:
+    if not has_booked_outcome(appointment) or appointment.schedule_time <= now() or organization.is_test:
         return
     appointment.lead = get_lead_for_update(organization=organization, lead_id=appointment.lead_id)
     message = active_message(Kind.LEAD_REMINDED, appointment)

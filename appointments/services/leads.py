@@ -14,7 +14,7 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from leads.merging import rows_moved
 from leads.models import Lead
-from leads.services import follow_appointments, follow_next_steps, save_lead, save_leads
+from leads.services import recompute_next_step, recompute_touch_point, save_lead, save_leads
 from notifications.services import cancel_lead_mails
 from organizations.actors import SYSTEM, Actor
 from organizations.isolation import TenantModel
@@ -26,13 +26,13 @@ BATCH = 100
 
 
 def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
-    """Update the touch point and status of a locked lead after one of its appointments changed, with one event.
+    """Update touch point and status of a locked lead after an appointment or next step of it changed, with one event.
 
     None keeps the status. A cancellation keeps it too while another appointment is upcoming (docs/interface.md, S9).
     """
     upcoming = next_appointment_of(lead)
     stays_booked = upcoming is not None and status is not None and status.role == StatusRole.CANCELED
-    follow_appointments(lead, next_appointment=upcoming, status=None if stays_booked else status)
+    recompute_touch_point(lead, next_appointment=upcoming, status=None if stays_booked else status)
     save_lead(lead, actor=actor)
 
 
@@ -42,7 +42,7 @@ def update_leads(organization: Organization, leads: Sequence[Lead], actor: Actor
     earliest = dict(appointments.order_by().values_list("lead").annotate(Min("schedule_time")))
     for lead in leads:
         lead.organization = organization
-        follow_appointments(lead, next_appointment=earliest.get(lead.pk))
+        recompute_touch_point(lead, next_appointment=earliest.get(lead.pk))
     save_leads(organization, leads, actor=actor)
 
 
@@ -61,8 +61,8 @@ def cancel_mails_to(lead: Lead) -> None:
 def follow_lead(
     *, lead: Lead, ids: Mapping[type[TenantModel], list[UUID]], previous: str, actor: Actor, **_: Any
 ) -> None:
-    follow_next_steps(lead)
-    follow_appointments(lead, next_appointment=next_appointment_of(lead))
+    recompute_next_step(lead)
+    recompute_touch_point(lead, next_appointment=next_appointment_of(lead))
     lead.save_columns()
     if lead.unsubscribed_at:
         cancel_mails_to(lead)

@@ -12,7 +12,7 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
 from leads.models import Lead, NextStep
-from leads.services import check_not_erased, follow_next_steps, get_lead_for_update
+from leads.services import check_not_erased, get_lead_for_update, recompute_next_step
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 
@@ -45,15 +45,15 @@ def set_next_step(
 
 
 def add_step(lead: Lead, step: NextStep) -> bool:
-    """Store a new step of a locked lead; its columns follow, but aren't stored. Return whether the id was free.
+    """Store a new step of a locked lead, and set the lead's columns, unstored. Return whether the id was free.
 
-    Raises Conflict as `set_next_step` does.
+    Raises Conflict if the lead was erased, or has `NextStep.MAX_OPEN` other open steps.
     """
     check_not_erased(lead)
     if lead.next_steps.filter(done_at=None).exclude(pk=step.pk).count() >= NextStep.MAX_OPEN:
         raise Conflict(f"A lead can have at most {NextStep.MAX_OPEN} open next steps. Mark one as done first.")
     is_new = bool(insert_all(step, on_conflict_do_nothing=True))
-    follow_next_steps(lead)
+    recompute_next_step(lead)
     return is_new
 
 
@@ -76,7 +76,8 @@ def change_next_step(
         lead.next_touch_point_at, lead.next_touch_point_type = at, type
     step.at, step.type, step.note, step.owner = at, type, note or None, owner
     step.save(update_fields=["at", "type", "note", "owner"])
-    follow_steps(lead, actor)
+    recompute_next_step(lead)
+    update_lead(lead, None, actor)
     return step
 
 
@@ -93,17 +94,17 @@ def finish_next_step(
         lead.next_touch_point_at = lead.next_touch_point_type = None
     step.done_at, step.done_by = now(), actor.name
     step.save(update_fields=["done_at", "done_by"])
-    follow_steps(lead, actor)
+    recompute_next_step(lead)
+    update_lead(lead, None, actor)
     return step
 
 
 def remove_steps(
     lead: Lead, steps: Mapping[str, Sequence[str | None]], touch_point: Sequence[str | None] | None = None
 ) -> None:
-    """Delete steps of a locked lead that were set by mistake, by id with their values when they were set.
+    """Delete open steps of a locked lead, given by id, if they still have the given values.
 
-    Those that are done, gone or changed since stay. A touch point of a deleted step becomes the given one, of before.
-    The lead's columns follow, but aren't stored.
+    If one was the lead's touch point, `touch_point` replaces it. The lead's columns are set, but not stored.
     """
     for step in NextStep.objects.of(lead.organization).filter(pk__in=steps.keys(), lead=lead, done_at=None):
         if steps[str(step.pk)] == step.values:
@@ -111,7 +112,7 @@ def remove_steps(
                 at, type = touch_point or (None, None)
                 lead.next_touch_point_at, lead.next_touch_point_type = at and datetime.fromisoformat(at), type
             step.delete()
-    follow_next_steps(lead)
+    recompute_next_step(lead)
 
 
 def get_open_step(organization: Organization, lead_id: UUID, step_id: UUID, version: str = "") -> tuple[Lead, NextStep]:
@@ -128,8 +129,3 @@ def get_open_step(organization: Organization, lead_id: UUID, step_id: UUID, vers
 
 def is_touch_point(lead: Lead, step: NextStep) -> bool:
     return (lead.next_touch_point_at, lead.next_touch_point_type) == (step.at, step.type)
-
-
-def follow_steps(lead: Lead, actor: Actor) -> None:
-    follow_next_steps(lead)
-    update_lead(lead, None, actor)

@@ -1,4 +1,7 @@
-"""The services of notes about appointments for the API (docs/interface.md, L34 to L38)."""
+"""The services of notes about appointments (docs/interface.md, L34 to L38).
+
+`changes.create_note` adds one from the admin's form.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,8 +38,8 @@ def write_note(
 ) -> tuple[Json | None, bool]:
     """Store a note as `create_note` does, unless it repeats one; return its JSON, and whether it is new.
 
-    Raises ResourceNotFound, ValidationFailed for an e-mail of no active member, and Conflict as `find_repeated` does or
-    if the lead was erased. Locks the appointment.
+    Raises ResourceNotFound, ValidationFailed if an e-mail belongs to no active member, and Conflict as `find_repeated`
+    does or if the lead was erased. Locks the appointment.
     """
     appointment = lock_appointment(organization, appointment_id)
     repeated = find_repeated(Note.objects.of(organization).filter(appointment=appointment), note, external_reference)
@@ -53,12 +56,12 @@ def write_note(
 def change_note(
     *, organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID, changes: Mapping[str, Any]
 ) -> Json | None:
-    """Change text and mentions of a note, notify the members whom it mentions only now, and return its JSON.
+    """Change text and mentions of a note, notify newly mentioned members, and return its JSON.
 
-    The mentions are e-mails, or members as `mentions`. Raises as `find_own_note` does, and ValidationFailed for an
-    e-mail of no active member. Locks the appointment.
+    The mentions are e-mails, or members as `mentions`. Raises as `find_own_note` does, and ValidationFailed if an
+    e-mail belongs to no active member. Locks the appointment.
     """
-    appointment, note = find_own(organization, actor, appointment_id, note_id)
+    appointment, note = lock_own_note(organization, actor, appointment_id, note_id)
     before = NoteDetailSerializer.get_text(organization, note.pk)
     change_text(note, changes.get("note"))
     if "mention_emails" in changes or "mentions" in changes:
@@ -75,7 +78,7 @@ def change_note(
 @atomic_with_retry
 def delete_note(*, organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID) -> None:
     """Delete a note; raises as `find_own_note` does. Locks the appointment."""
-    _, note = find_own(organization, actor, appointment_id, note_id)
+    _, note = lock_own_note(organization, actor, appointment_id, note_id)
     remove_notes(organization, [note], actor)
 
 
@@ -96,7 +99,9 @@ def lock_appointment(organization: Organization, appointment_id: UUID) -> Appoin
         raise ResourceNotFound from None
 
 
-def find_own(organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID) -> tuple[Appointment, Note]:
+def lock_own_note(
+    organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID
+) -> tuple[Appointment, Note]:
     appointment = lock_appointment(organization, appointment_id)
     note: Note = find_own_note(Note.objects.of(organization).filter(appointment=appointment), note_id, actor)
     note.organization, note.appointment = organization, appointment
@@ -104,13 +109,13 @@ def find_own(organization: Organization, actor: Actor, appointment_id: UUID, not
 
 
 def find_mentioned(organization: Organization, emails: Sequence[str]) -> list[Membership]:
-    """Return the active members with these e-mails. Raises ValidationFailed for each e-mail of none."""
+    """Return the active members with these e-mails. Raises ValidationFailed if one belongs to none."""
     forms = [form for email in emails for form in spellings(email)]
     rows = active_members(organization).alias(lowercase_email=Lower("user__email")).filter(lowercase_email__in=forms)
     members = {email_key(member.user.email): member for member in rows}
     errors = {
-        f"mention_emails.{place}": ["must belong to an active member of the organization"]
-        for place, email in enumerate(emails)
+        f"mention_emails.{index}": ["must belong to an active member of the organization"]
+        for index, email in enumerate(emails)
         if email_key(email) not in members
     }
     if errors:

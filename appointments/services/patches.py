@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from appointments.models import Appointment
 from appointments.serializers import AppointmentDetailSerializer
-from appointments.services.changes import edit_appointment, get_for_update
-from foundation.api.exceptions import ResourceNotFound, ValidationFailed
+from appointments.services.changes import edit_appointment
+from appointments.services.notes import lock_appointment
+from foundation.api.exceptions import ValidationFailed
 from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from leads.custom_values import merge_custom_values
@@ -38,10 +38,7 @@ def patch_appointment(
     PreconditionFailed unless the appointment has the `version` (None: any), and ValidationFailed. Locks the
     appointment, then its lead.
     """
-    try:
-        stored = get_for_update(organization, appointment_id)
-    except Appointment.DoesNotExist:
-        raise ResourceNotFound from None
+    stored = lock_appointment(organization, appointment_id)
     check_version(stored, version, AppointmentDetailSerializer)
     values: dict[str, Any] = {name: changes[name] for name in UNCHANGED_NAMES if name in changes}
     if "outcome_role" in changes and "status_id" not in changes:

@@ -1,8 +1,8 @@
 """Cancellations that come before their booking (docs/interface.md, A61 to A63).
 
-A booking, a move to the reference and a cancellation of it lock the reference first, so one of them sees what the other
-has committed. A booking looks for the cancellation in the statement that locks, which does not see what was committed
-while it waited; the trigger on appointments does, and the booking is tried again.
+A booking, a move to the reference, and a cancellation that may be remembered lock the reference first, so one of them
+sees what the other has committed. A booking looks for the cancellation in the statement that locks, which does not see
+what was committed while it waited; the trigger on appointments does, and the booking is tried again.
 """
 
 from collections.abc import Mapping
@@ -44,9 +44,9 @@ REMEMBERED_CANCELLATION: CompiledQuery[RememberedCancellation] = CompiledQuery(
 def remember_cancellation(
     organization: Organization, actor: Actor, external_reference: str, notes: str, details: Mapping[str, str | None]
 ) -> RememberedCancellation:
-    """Store the cancellation, or replace the one of the reference, which must be locked. Raises Conflict at the limit.
+    """Store the cancellation in place of an earlier one for this reference, which the caller has locked.
 
-    Locks the organization.
+    Raises Conflict at the limit. Locks the organization.
     """
     rows = RememberedCancellation.objects.of(organization)
     others = rows.exclude(external_reference=external_reference)
@@ -66,7 +66,10 @@ def remember_cancellation(
 def cancel_remembered(
     organization: Organization, appointment_id: UUID, remembered: RememberedCancellation, **options: bool
 ) -> Appointment:
-    """Cancel an appointment as the cancellation says, whose row is deleted; `options` are of `save_appointment`."""
+    """Cancel an appointment as the cancellation says, whose row the caller has deleted.
+
+    `options` are those of `save_appointment`.
+    """
     actor = Actor(ActorKind(remembered.actor_kind), remembered.actor_id, remembered.actor_name)
     appointment = get_for_update(organization, appointment_id)
     details = {name: getattr(remembered, name) for name in DETAILS}

@@ -1,4 +1,4 @@
-"""Storing changes of many appointments at once, for undoing an import."""
+"""Storing changes of many appointments at once; undoing an import restores former values with it."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,6 @@ from appointments.models import Appointment, OutcomeChange
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.services.changes import effects_of, prepare_for_lead
 from appointments.services.leads import update_leads
-from appointments.topics import CANCELED
 from foundation.db.writes import insert_all
 from leads.models import Lead
 from notifications.services import cancel_lead_mails
@@ -47,7 +46,6 @@ def save_appointments(
             history.append(OutcomeChange(from_status=former, to_status=appointment.outcome, **columns))
         if appointment.is_changed("schedule_time", "outcome_id"):
             moved.append(appointment.pk)
-        if moved[-1:] == [appointment.pk] or effects.topic is CANCELED:
             lead_ids.add(appointment.lead_id)
     changed = [appointment for group in topics.values() for appointment in group]
     ids = [appointment.pk for appointment in changed]
