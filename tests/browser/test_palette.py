@@ -88,7 +88,7 @@ def test_keys_walk_a_list_select_and_open_a_row(members: Members):
         page.keyboard.press("x")
 
         page.keyboard.press("?")
-        expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Next and previous row")
+        expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Next and previous row")
         page.keyboard.press("Escape")
         page.keyboard.press("/")
         page.keyboard.type("jkx")
@@ -99,7 +99,7 @@ def test_keys_walk_a_list_select_and_open_a_row(members: Members):
         page.keyboard.press("Enter")
         page.wait_for_url(LEAD)
         page.keyboard.press("?")
-        expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Note")
+        expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Note")
 
 
 def test_a_key_counts_while_a_closed_dialog_has_the_focus(members: Members):
@@ -124,4 +124,4 @@ def field(page: Page) -> Locator:
 
 def options(page: Page) -> Locator:
     """Return what the dialog has found."""
-    return page.get_by_role("listbox", name="Found").get_by_role("option")
+    return page.get_by_role("listbox", name="Results").get_by_role("option")
