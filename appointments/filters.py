@@ -1,4 +1,7 @@
-"""Query parameters of the lists of appointments, outcome changes and event types (docs/interface.md, A25, A33, A50)."""
+"""Query parameters of the lists of appointments, outcome changes, notes and event types, and of events about them.
+
+docs/interface.md, A25, A33, A50 and L34.
+"""
 
 from typing import Any
 
@@ -35,8 +38,6 @@ class AppointmentIdFilter(filters.RelatedIdFilter):
 
 
 class HasOutcomeFilter(filters.BooleanFilter):
-    """Appointments whose outcome has been set since the booking: it is neither empty nor booked."""
-
     def filter(self, qs: QuerySet, value: bool) -> QuerySet:
         is_booked, statuses = Q(role__in=NO_OUTCOME_ROLES), Status.objects.of(self.parent.organization).order_by()
         statuses = statuses.filter(~is_booked if value else is_booked)
@@ -63,7 +64,7 @@ class AppointmentFilter(CountedListFilter):
     call_category = filters.ChoiceFilter("call_category", models.CallCategory)
     outcome_role = filters.ChoiceFilter("outcome__role", StatusRole)
     has_outcome = HasOutcomeFilter(
-        "outcome", help_text="Whether the outcome is another one than none and booked (APPOINTMENT_BOOKED)."
+        "outcome", help_text="true: the outcome is neither empty nor booked (APPOINTMENT_BOOKED). false: all others."
     )
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
     triager = MemberEmailFilter("triager", help_text="The triager's e-mail.")

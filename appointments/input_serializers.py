@@ -50,8 +50,8 @@ def notify_lead_field(change: str) -> BooleanField:
     return BooleanField(
         default=False,
         allow_null=True,
-        help_text=f"true: the lead gets the organization's e-mail about the {change}, if it sends such e-mails. By "
-        "default your integration informs the lead itself.",
+        help_text=f"true: the lead gets the organization's e-mail about the {change}, if it is switched on. By default "
+        "none is sent: your integration informs the lead.",
     )
 
 
@@ -183,7 +183,7 @@ class SyncInputSerializer(AnswersInputSerializer):
     duration_minutes = duration_field("How long the call is. Without it, the stored duration stays.")
     lead = SyncedLeadInputSerializer(help_text="The lead. A known appointment keeps its own.")
     event_type = NameField(help_text="The event type's name. A known appointment keeps its own event type.")
-    host_email = EmailField(required=False, help_text="An active member. Without it, the stored host stays.")
+    host_email = EmailField(required=False, help_text=f"{MEMBER} Without it, the stored host stays.")
     meeting_url = URLField(required=False, help_text="Where the call takes place. Without it, the stored one stays.")
     traffic = UTMInputSerializer(
         required=False, help_text="The UTM values of the visit. Used only by a new appointment."
