@@ -1,4 +1,7 @@
-"""Health checks: `/healthz` for alarms and worker containers, `/readyz` for load balancers."""
+"""Health checks: `/healthz` for monitoring, `/readyz` for web containers and load balancers.
+
+Worker containers run `manage.py health`, the same check as `/healthz`.
+"""
 
 import time
 from datetime import timedelta
@@ -17,14 +20,14 @@ from foundation.api.exceptions import RETRY_AFTER_SECONDS
 from foundation.outbox import Queue, State, load_queues
 from organizations.isolation import bypass_rls
 
-KEPT, KEPT_SECONDS = "health", 1
+CACHE_KEY, FRESH_SECONDS = "health", 1
 NO_DATABASE = "The database does not answer"
-MAX_AGE_SECONDS = 30  # of an answer while the next one is being made; after that, all wait for it
+MAX_AGE_SECONDS = 30  # of the answer that is given while another request makes the next one; after that, all wait
 _asking = Lock()
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    return health_response(kept_health_error())
+    return health_response(cached_health_error())
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
@@ -40,18 +43,18 @@ def health_response(error: str) -> JsonResponse:
     return JsonResponse({"status": "ok"})
 
 
-def kept_health_error() -> str:
+def cached_health_error() -> str:
     """Return `health_error()`, at most a second old unless a request of this process is just asking for it."""
     # Strangers may ask, too, and the backlog of all organizations takes many milliseconds to query.
     memory = caches["memory"]
-    kept: tuple[float, str] | None = memory.get(KEPT)
-    if kept and (time.time() - kept[0] < KEPT_SECONDS or _asking.locked()):
-        return kept[1]
+    cached: tuple[float, str] | None = memory.get(CACHE_KEY)
+    if cached and (time.time() - cached[0] < FRESH_SECONDS or _asking.locked()):
+        return cached[1]
     with _asking:
-        newer: tuple[float, str] | None = memory.get(KEPT)
-        if newer is None or newer == kept:
+        newer: tuple[float, str] | None = memory.get(CACHE_KEY)
+        if newer is None or newer == cached:
             newer = time.time(), health_error()
-            memory.set(KEPT, newer, MAX_AGE_SECONDS)
+            memory.set(CACHE_KEY, newer, MAX_AGE_SECONDS)
     return newer[1]
 
 

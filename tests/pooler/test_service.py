@@ -23,7 +23,7 @@ from django.test import Client
 
 from foundation.outbox import State
 from organizations.models import Organization
-from pipeline_backend.web.health import KEPT_SECONDS
+from pipeline_backend.web.health import FRESH_SECONDS
 from tests.client import booking_payload, opt_in_payload
 from tests.factories import make_api, make_organization, owner_of
 from tests.faults.backlog import make_endpoint
@@ -276,7 +276,7 @@ def test_every_error_of_pgbouncer_is_503_and_the_service_recovers_by_itself(stac
     stack.start("web")
 
     def responses() -> list[tuple[int, str | None]]:
-        time.sleep(KEPT_SECONDS)  # for which a process keeps the answer to /healthz
+        time.sleep(FRESH_SECONDS)  # for which a process keeps the answer to /healthz
         with ThreadPoolExecutor(len(requests)) as threads:
             sent = threads.map(lambda request: tenant.send(*request), requests)
             return [(response.status, response.headers.get("retry-after")) for response in sent]
