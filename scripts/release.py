@@ -1,7 +1,7 @@
 """Checks that changelog, pyproject.toml and git tags agree, and makes a release: python scripts/release.py [VERSION].
 
-Without a version it only checks. With one it writes a source archive to dist/, builds the image if there is a container
-engine, and then creates the tag. It pushes nothing. Needs only Python and git, no packages.
+Without a version it only checks. With one it writes a source archive to dist/, builds the image if docker is
+installed, and then creates the tag. It pushes nothing. Needs only Python and git, no packages.
 """
 
 import re
@@ -49,8 +49,8 @@ def problems(tags: list[str]) -> list[str]:
     if released[:1] != [version]:
         sentences.append(f"pyproject.toml has version {version}, the newest one of CHANGELOG.md is {released[0]}")
     # The newest version may be about to get its tag. The first ones may have none, and a shallow clone has none at all.
-    oldest = max((number for number, each in enumerate(released) if f"v{each}" in tags), default=0)
-    missing = [each for each in released[1:oldest] if f"v{each}" not in tags]
+    oldest_tagged = max((index for index, each in enumerate(released) if f"v{each}" in tags), default=0)
+    missing = [each for each in released[1:oldest_tagged] if f"v{each}" not in tags]
     unknown = [tag for tag in tags if tag.removeprefix("v") not in released]
     sentences += [f"Version {each} of CHANGELOG.md has no tag v{each}" for each in missing]
     sentences += [f"Tag {tag} has no version in CHANGELOG.md" for tag in unknown]
@@ -75,7 +75,7 @@ def release(version: str) -> None:
     if shutil.which("docker"):
         subprocess.run(["docker", "build", "--tag", image, "."], cwd=ROOT, check=True)
     else:
-        image = "no image, because there is no container engine"
+        image = "no image, because docker is not installed"
     git("tag", "--annotate", tag, "--message", f"Pipeline Backend {version}")
     sys.stdout.write(f"{archive}\n{image}\nTag {tag}. To publish it: git push origin {tag}\n")
 

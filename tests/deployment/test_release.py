@@ -62,7 +62,7 @@ def commit(folder: Path) -> None:
 
 
 def release(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run the script in a repository, where there is no container engine."""
+    """Run the script in a repository, where docker is not installed."""
     command = [sys.executable, "-I", "-S", "scripts/release.py", *arguments]
     return run(command, folder, environment(folder.parent))
 
@@ -77,7 +77,7 @@ def test_a_release_is_an_archive_and_a_tag(checkout: Path) -> None:
     made = release(checkout, "0.2.0")
 
     assert made.returncode == 0, made.stderr
-    assert "no image, because there is no container engine" in made.stdout
+    assert "no image, because docker is not installed" in made.stdout
     assert git(checkout, "tag", "--list").split() == ["v0.1.0", "v0.2.0"]
     with tarfile.open(checkout / "dist/pipeline-backend-0.2.0.tar.gz") as archive:
         assert "pipeline-backend-0.2.0/CHANGELOG.md" in archive.getnames()
