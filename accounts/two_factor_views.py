@@ -75,7 +75,7 @@ def ask_for_code(request: HttpRequest, user: User, *, next_url: str) -> HttpResp
 
 
 def pending_user(request: HttpRequest) -> User | None:
-    """Return the user whose password was right in this session within ten minutes, unless it has changed since."""
+    """Return the user whose password was entered in this session in the last ten minutes, and is still valid."""
     pending = request.session.get(PENDING_KEY)
     if not pending or pending["until"] < timezone.now().timestamp():
         return None
@@ -128,7 +128,7 @@ def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., H
 def two_factor_page(request: HttpRequest) -> HttpResponse:
     user = current_user(request)
     data = request.POST if request.method == "POST" else None
-    # Counted whatever was sent, because each form's attempts also guess the password or a code.
+    # Every form counts, also those without a code: most are attempts at the password or a code.
     if data is not None and not two_factor.is_code_check_allowed(request, user):
         messages.error(request, TOO_MANY_ATTEMPTS)
         data = None

@@ -52,7 +52,8 @@ class OptInAdmin(TenantAdmin):
     empty_text = "Forms submit opt-ins through the API. Create a key under API keys."
     area = Area.RECORDS
     can_add = can_change = False
-    preserve_filters = False  # its rows lead to the list of leads, which has other ones
+    # Rows open the lead's page, which would return to the list of leads with filters that it doesn't have.
+    preserve_filters = False
     list_display = ("lead_contact", "log_call", "is_booked", "submitted", "source_and_form", "traffic", "lead_status")
     more_columns = ("lead_setter", *UTM_FIELDS[1:], "external_reference")
     related_of_columns = {"lead_setter": "lead__setter__user"}

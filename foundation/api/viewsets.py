@@ -34,8 +34,6 @@ from foundation.api.sql_serializers import SQLSerializer
 from foundation.api.unfiltered import RelatedListFilter
 
 RETURN_PREFERENCE = re.compile(r'\s*return\s*=\s*"?(\w+)"?\s*(?:;.*)?', re.IGNORECASE | re.ASCII)
-
-
 MAX_IDEMPOTENCY_KEY = 255
 
 
@@ -48,7 +46,7 @@ class ApiView(APIView):
 
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     usage: rate_limits.Usage | None = None
-    scope: str | None = None  # that a key needs instead of those by method; of a class, or of a path
+    scope: str | None = None  # that a key needs, if not that of the method; of a class, or of a path
     is_interrupted = False
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
@@ -101,7 +99,8 @@ class ApiView(APIView):
     ) -> Response:
         """Return the response that is stored for the key, or that of the handler, which is then stored (G57 to G60).
 
-        The transaction of `request.auth` undoes both or none; errors about the request end only the handler's own.
+        Response and work are stored in one transaction, which `request.auth` opens. An error of the request rolls back
+        the handler's savepoint only, so that the error response is stored, too.
         """
 
         def respond() -> Response:
@@ -113,6 +112,7 @@ class ApiView(APIView):
             except (DomainError, APIException) as error:
                 return self.handle_exception(error)
 
+        # Before `request.data`, after which the body can't be read any more.
         content = f"{request.method} {request.get_full_path()}\n".encode() + request._request.body
         if self.has_known_reference(dict(request.data)):
             return handler(request, *args, **kwargs)
@@ -170,7 +170,7 @@ class ExternalViewSet(ViewSetMixin, ApiView):
     ) -> Response:
         """Return a page of the rows that the parameters select; with `parent_id`, of those of that row.
 
-        With a `PartialListFilter`, of the `rows`, which match it.
+        A `PartialListFilter` requires `rows` that match its conditions.
         """
         accepted = {name: filter.takes_several for name, filter in filter_class.declared_filters.items()}
         query, errors = read_parameters(self.request.query_params, PAGE_PARAMETERS | accepted)
