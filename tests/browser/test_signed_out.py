@@ -1,12 +1,9 @@
-"""A form that is sent after the session has ended keeps what has been entered, from the first second on.
-
-So does one that is sent after the organization has begun to require two-factor sign-in.
-"""
+"""A form that is sent after the session has ended, or after two-factor sign-in was required, keeps what was entered."""
 
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.chromium import Members
 from tests.browser.prepare import PASSWORD
@@ -34,10 +31,18 @@ def lose_session(context: BrowserContext) -> None:
     context.clear_cookies(name="sessionid")
 
 
-def require_two_factor(members: Members, *, is_required: bool) -> None:
+def set_two_factor_required(members: Members, *, is_required: bool) -> None:
     query = "UPDATE organizations_organization SET requires_two_factor = %s WHERE id = %s RETURNING name"
     id = members.site.rows["organizations.organization"]
     assert members.site.select(query, is_required, id) == [("Northwind Coaching",)]
+
+
+def open_note(context: BrowserContext, lead_id: object) -> tuple[Page, Locator, Locator]:
+    """Open the form for a note on the lead's page; return the page, the note and the button."""
+    page = context.new_page()
+    page.goto(f"/admin/leads/lead/{lead_id}/change/")
+    page.keyboard.press("n")
+    return page, page.locator("#add_note_note"), page.locator("form:has(#add_note_note) button")
 
 
 @pytest.mark.parametrize("end_session", [sign_out, lose_session])
@@ -46,10 +51,7 @@ def test_a_note_is_kept_until_the_person_signs_in_again(
 ):
     text = f"Kept by the page after {end_session.__name__}"
     context = members.sign_in("MANAGER")
-    page = context.new_page()
-    page.goto(f"/admin/leads/lead/{members.site.rows['leads.lead']}/change/")
-    page.keyboard.press("n")
-    note, send = page.locator("#add_note_note"), page.locator("form:has(#add_note_note) button")
+    page, note, send = open_note(context, members.site.rows["leads.lead"])
     note.fill(text)
     end_session(context)
     send.click()
@@ -67,16 +69,13 @@ def test_a_note_is_kept_until_the_person_signs_in_again(
     assert members.take_problems() == []
 
 
-def test_a_note_is_kept_until_the_person_has_set_up_two_factor_sign_in(members: Members):
-    text = "Kept by the page until two factors are set up"
+def test_a_note_is_kept_while_two_factor_sign_in_has_to_be_set_up_first(members: Members):
+    text = "Kept by the page while two factors are required first"
     context = members.sign_in("SETTER")
-    page = context.new_page()
-    page.goto(f"/admin/leads/lead/{members.site.rows['leads.lead']}/change/")
-    page.keyboard.press("n")
-    note, send = page.locator("#add_note_note"), page.locator("form:has(#add_note_note) button")
+    page, note, send = open_note(context, members.site.rows["leads.lead"])
     note.fill(text)
     try:
-        require_two_factor(members, is_required=True)
+        set_two_factor_required(members, is_required=True)
         send.click()
 
         expect(page.get_by_role("alert")).to_contain_text("requires two-factor sign-in. Nothing is lost")
@@ -87,7 +86,7 @@ def test_a_note_is_kept_until_the_person_has_set_up_two_factor_sign_in(members: 
         other.value.get_by_role("button", name="Set up").click()
         expect(other.value.get_by_label("Password")).to_be_visible()
     finally:
-        require_two_factor(members, is_required=False)
+        set_two_factor_required(members, is_required=False)
     send.click()
 
     expect(page.get_by_role("main").get_by_text(text)).to_be_visible()

@@ -103,19 +103,22 @@ def test_without_notify_no_one_gets_a_message_and_the_events_are_recorded(api, o
     assert listed(api)["lead"]["next_touch_point_at"] == SCHEDULE_TIME
 
 
-def test_on_request_each_write_responds_with_the_object_too(api):
+def test_on_request_booking_rescheduling_canceling_and_submitting_respond_with_the_object_too(api):
     """docs/interface.md, G56"""
     prefer = {"prefer": 'respond-async, RETURN = "representation"; x=1, return=minimal'}
-    created = api.book()
-    id, path = created.json()["data"]["id"], "/api/external/appointments"
+    path, reference = "/api/external/appointments", {"external_reference": "ref-1"}
+    booking = {**reference, "schedule_time": SCHEDULE_TIME, "lead_email": "b@example.com", "event_type_name": "x"}
     requests = [
-        (path, {"external_reference": "ref-1", "schedule_time": SCHEDULE_TIME, "lead_id": id, "event_type_name": "x"}),
-        (f"{path}/reschedule", {"external_reference": "ref-1", "schedule_time": "2027-01-06T11:00:00Z"}),
-        (f"{path}/cancel", {"external_reference": "ref-1"}),
+        (path, booking, 201),
+        (path, booking, 200),
+        (f"{path}/reschedule", {**reference, "schedule_time": "2027-01-06T11:00:00Z"}, 200),
+        (f"{path}/cancel", reference, 200),
     ]
-    for url, body in requests:
+    for url, body, status_code in requests:
         response = api.post(url, body, **prefer)
 
+        id = response.json()["data"]["id"]
+        assert response.status_code == status_code
         assert response.headers["Preference-Applied"] == "return=representation"
         assert response.json()["appointment"] == api.get_appointment(id)
         assert [*response.json()] == ["status", "message", "data", "appointment"]
