@@ -228,7 +228,7 @@ def find_members(organization: Organization, emails: Mapping[str, str | None]) -
         if member := next(filter(None, found), None):
             members[role] = member
         else:
-            errors[f"{role}_email"] = ["must belong to an active member of the organization"]
+            errors[f"{role}_email"] = ["must belong to an active member of the organization who is not a viewer"]
     if errors:
         raise ValidationFailed(errors)
     return members

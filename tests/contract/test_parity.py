@@ -317,7 +317,7 @@ def test_canceling(world: World, notes: str, is_over: bool) -> None:
 def test_a_viewer_is_refused_like_an_unknown_member(world: World, email: str) -> None:
     make_member(world.organization, "vera@acme.example", role=MemberRole.VIEWER)
     before = snapshot_of(world.organization)
-    refusal = "host_email must belong to an active member of the organization"
+    refusal = "host_email must belong to an active member of the organization who is not a viewer"
     common = {"organization": world.organization, "actor": SYSTEM, "external_reference": "ref-2"}
     names = {"lead_email": "grace@example.com", "event_type_name": "Strategy call", "host_email": email}
 

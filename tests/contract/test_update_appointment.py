@@ -208,7 +208,8 @@ def test_an_email_that_cannot_be_named_is_400(api, other_organization, organizat
     for email in ["vera@acme.example", "left@acme.example", "sol@globex.example", "nobody@acme.example"]:
         response = update(api, id, **{field: email, "meeting_url": None})
         assert_invalid_fields(response, field)
-        assert response.json()["message"] == f"{field} must belong to an active member of the organization"
+        refusal = "must belong to an active member of the organization who is not a viewer"
+        assert response.json()["message"] == f"{field} {refusal}"
 
     assert snapshot_of(organization) == before
 

@@ -152,7 +152,7 @@ def test_the_address_of_a_merged_lead_leads_to_the_kept_one(api, organization):
         (
             {"setter_email": "nobody@acme.example"},
             "setter_email",
-            "setter_email must belong to an active member of the organization",
+            "setter_email must belong to an active member of the organization who is not a viewer",
         ),
         ({"custom_fields": {"x": 1}}, "custom_fields.x", "custom_fields.x is not known in the organization"),
         (

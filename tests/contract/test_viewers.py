@@ -18,7 +18,7 @@ from tests.imports.files import Page, csv_file
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, logged_in_client
 
-NOT_ACTIVE = "must belong to an active member of the organization"
+NOT_ACTIVE = "must belong to an active member of the organization who is not a viewer"
 FUTURE = "2031-03-03 10:00"
 
 

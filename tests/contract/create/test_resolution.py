@@ -292,7 +292,8 @@ def test_an_email_that_no_active_member_has_is_400_and_changes_nothing(
     assert_invalid_fields(response, field)
     # A malformed address has another message.
     if email != "nonsense":
-        assert response.json()["message"] == f"{field} must belong to an active member of the organization"
+        refusal = "must belong to an active member of the organization who is not a viewer"
+        assert response.json()["message"] == f"{field} {refusal}"
     assert snapshot_of(organization) == before
 
 
