@@ -95,13 +95,13 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         if not two_factor.is_code_check_allowed(request, user):
             form.add_error(None, TOO_MANY_ATTEMPTS)
-        elif two_factor.verify_second_factor(user=user, code=form.cleaned_data["code"]):
+        elif not two_factor.verify_second_factor(user=user, code=form.cleaned_data["code"]):
+            form.add_error("code", two_factor.WRONG_CODE)
+        else:
             response = HttpResponseRedirect(request.session.pop(PENDING_KEY)["next"])
             login(request, user, backend="django.contrib.auth.backends.ModelBackend")
             remember_browser(request, user, response)
             return response
-        else:
-            form.add_error("code", two_factor.WRONG_CODE)
     text = "Enter the code of your authenticator app, or a recovery code."
     return account_page(request, "page", "Second factor", form=form, text=text, button="Sign in")
 
@@ -153,6 +153,8 @@ def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> 
             return HttpResponseRedirect(reverse("admin:two_factor"))
     else:
         form, key = PasswordAndCodeForm(request, data), two_factor.pending_key(user)
+        if not key:  # sent by hand, or after a reset
+            return HttpResponseRedirect(reverse("admin:two_factor"))
     codes = submit(form, two_factor.confirm_enrolment, user)
     if codes:
         update_session_auth_hash(request, user)

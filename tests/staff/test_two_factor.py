@@ -226,6 +226,14 @@ def test_codes_are_limited_to_ten_a_minute(closer: Client, host: Membership):
     assert RecoveryCode.objects.filter(user=host.user, used_at=None).count() == 10
 
 
+def test_a_code_without_a_key_leads_to_the_first_page_which_makes_one(closer: Client, host: Membership):
+    response = closer.post(PAGE, {"password": PASSWORD, "code": "000000"})
+
+    assert (response.status_code, response.headers["Location"]) == (302, PAGE)
+    host.user.refresh_from_db()
+    assert host.user.two_factor_enabled_at is None
+
+
 @pytest.mark.parametrize("code", ["", "000000", "１２３４５６", "12345", "1234567", "\x00", "-12345", "x" * 10_000])
 def test_a_wrong_code_does_not_switch_it_on(closer: Client, host: Membership, code: str):
     start(closer)
