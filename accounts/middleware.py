@@ -24,7 +24,7 @@ class StaffMiddleware:
         try:
             if not request.path_info.startswith("/admin/"):
                 return self.get_response(request)
-            # Until the user is known, the request sees no row, not even the user's own.
+            # Row-level security would hide the user's own row; the request then gets the scope of their organizations.
             with bypass_rls():
                 scope = scope_of(request)
             if request.user.is_authenticated:

@@ -1,6 +1,6 @@
 """The iCalendar address of a member, which calendars subscribe to: their own calls, read-only (RFC 5545).
 
-The address has a secret, of which only the hash is stored. It works while the member and the organization are active.
+Only the hash of the address's secret is stored. The address works while the member and the organization are active.
 """
 
 import time
@@ -95,7 +95,7 @@ def event_fields(row: Appointment) -> dict[str, Any]:
     link = f"{settings.BASE_URL}{reverse('admin:appointments_appointment_change', args=[row.pk])}"
     facts = {"E-mail": row.lead.email, "Phone": row.lead.phone_e164, "Meeting": row.meeting_url, "Appointment": link}
     return {
-        # As in invitations, so that calendars know both for the same call.
+        # As in invitations, so that calendars show one entry for both.
         "uid": f"{row.pk}@{row.calendar_domain}",
         "sequence": row.invitation_sequence,
         "stamp": row.updated_at,

@@ -132,7 +132,7 @@ class Numbers:
 
 def sum_appointments(numbers: Collection[Numbers]) -> Numbers:
     names = ("appointments", "shown", "no_show", "canceled", "won", "lost", "booked")
-    return Numbers(*(sum(getattr(group, name) for group in numbers) for name in names))
+    return Numbers(**{name: sum(getattr(group, name) for group in numbers) for name in names})
 
 
 class StatusTime(NamedTuple):

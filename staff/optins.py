@@ -39,7 +39,7 @@ class QuestionAnswerInline(ReadOnlyInline):
     ordering = ("position",)
 
 
-def answers() -> Subquery:
+def answers_text() -> Subquery:
     text = TextField()
     answer = Coalesce("answer", Value("–"), output_field=text)
     line = Concat("question", Value(": ", output_field=text), answer, output_field=text)
@@ -101,7 +101,7 @@ class OptInAdmin(TenantAdmin):
             *(Column(name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
             Column("Referrer", "referrer"),
             Column("Landing page", "landing_page"),
-            Column("Answers", answers()),
+            Column("Answers", answers_text()),
             Column("ID", "id"),
         ),
     )
@@ -118,7 +118,7 @@ class OptInAdmin(TenantAdmin):
         return super().get_queryset(request).annotate(may_change_lead=Exists(leads), source_label=source_label())
 
     def row_link(self, row: OptIn) -> str:
-        # Who looks at opt-ins wants to call: the lead's page has phone, buttons, and here the answers.
+        # People open opt-ins to call the lead: its page has phone, buttons, and here the answers.
         return f"{row_url(row.lead)}?kind=opt_ins#entry-{row.pk}"
 
     @admin.display(description="Lead", ordering="lead__first_name")

@@ -185,7 +185,7 @@ def switches(page: FiguresPage, by: Mapping[str, str], calendar_periods: Sequenc
         links.append(Link(CALENDAR[name][0], url, is_active=is_active))
     return {
         "periods": links,
-        "by": [
+        "groupings": [
             Link(label, page.url(by=name), is_active=name == page.by, title=BY_TITLES.get(name, ""))
             for name, label in by.items()
         ],

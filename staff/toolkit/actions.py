@@ -21,6 +21,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.text import capfirst
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 from uuid_utils.compat import uuid7
@@ -203,7 +204,7 @@ def add_form_errors(form: forms.BaseForm, error: DomainError) -> None:
             continue
         # API errors begin with the field's name, which is the label here: "email belongs to …" → "Belongs to …".
         predicates = [sentence.removeprefix(f"{path} ") for sentence in sentences]
-        form.add_error(path, [predicate[:1].upper() + predicate[1:] for predicate in predicates])
+        form.add_error(path, [capfirst(predicate) for predicate in predicates])
 
 
 def renew_id(form: forms.BaseForm) -> None:

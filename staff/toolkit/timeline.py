@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from foundation.api.fields import parse_timestamp, parse_uuid
 from foundation.db.timestamps import isoformat_z
@@ -136,6 +137,7 @@ def shorten(text: str) -> str:
 
 
 def fields_without(*names: str) -> Func:
+    """Return the expression for a change's fields without these."""
     template = "(%(expressions)s::text[])"
     return Func(F("fields"), Value([*names]), template=template, arg_joiner=" - ", output_field=JSONField())
 
@@ -221,7 +223,7 @@ def describe_changes(model: type[Model], fields: dict[str, list[Any]]) -> list[D
         elif field := FIELD_NAMES.get(name, name):
             column: Any = next((column for column in model._meta.concrete_fields if column.name == field), None)
             label = str(getattr(column, "verbose_name", "") or field.replace("_", " "))
-            details.append(Detail(label[:1].upper() + label[1:], display(column, after), display(column, before)))
+            details.append(Detail(capfirst(label), display(column, after), display(column, before)))
     return sorted(details, key=lambda detail: detail.label)
 
 
