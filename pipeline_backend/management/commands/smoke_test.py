@@ -59,7 +59,7 @@ class Command(BaseServiceCommand):
         Webhook(secret).verify(delivery.event.body, headers)
         self.stdout.write("sign and verify its webhook: ok")
 
-    def request(self, step: str, key: str, status: int, method: str = "GET", body: str = "") -> list[dict[str, Any]]:
+    def request(self, step: str, key: str, status: int, method: str = "GET", body: str = "") -> Any:
         """Send a request to the appointments of the API, and return its `data`. Raises CommandError."""
         host = urlsplit(settings.BASE_URL).netloc
         client = Client(raise_request_exception=False, headers={"host": host, "x-api-key": key})
@@ -68,5 +68,4 @@ class Command(BaseServiceCommand):
             text = response.content.decode(errors="replace")[:500]
             raise CommandError(f"{step}: expected {status}, got {response.status_code}: {text}")
         self.stdout.write(f"{step}: {status}")
-        data: list[dict[str, Any]] = response.json()["data"]
-        return data
+        return response.json()["data"]
