@@ -16,6 +16,7 @@ from appointments.lead_notifications import find_message
 from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, edit_appointment
 from appointments.services.changes import set_values
+from appointments.services.previews import preview
 from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import truncate_to_ms
 from leads.imports.models import ImportKind
@@ -26,7 +27,7 @@ from organizations.models import CAN_BE_ASSIGNED, MemberRole, Membership, Organi
 from organizations.permissions import Area, current_user
 from staff.appointments import record, record_page, selected
 from staff.appointments.forms import AppointmentForm, BookingForm
-from staff.appointments.record_forms import describe_lead
+from staff.appointments.record_forms import describe, describe_lead
 from staff.appointments.timeline import APPOINTMENT_SOURCES, pinned_notes
 from staff.appointments.times import show_times
 from staff.boards.layouts import AppointmentBoard
@@ -234,7 +235,7 @@ class AppointmentAdmin(RecordAdmin):
         if "outcome" in form.changed_data and form.cleaned_data["outcome"]:
             values["status_id"] = form.cleaned_data["outcome"].pk
         before = Appointment.objects.of(obj.organization).get(pk=obj.pk)
-        notified = record.effects(before, partial(set_values, **values))
+        audience = preview(before, partial(set_values, **values))
         edit_appointment(organization=obj.organization, actor=actor, appointment=obj, **values)
-        if values:
-            messages.info(request, notified)
+        if audience.members or audience.slack:
+            messages.info(request, describe(audience, before))
