@@ -115,28 +115,30 @@ def sync_opt_in(
         return opt_in_id, lead_id, True, True
     opt_in = OptIn.objects.of(organization).select_for_update(no_key=True).get(pk=opt_in_id)
     if opt_in.external_reference is None:
-        raise IntegrityError("the lead was erased meanwhile")  # the retry records the submission anew
+        raise IntegrityError("the lead was erased meanwhile")  # the retry finds its hash
     if opt_in.synced_at and changed_at < opt_in.synced_at:
         return opt_in_id, lead_id, False, False
     opt_in.organization = organization
-    replace_details(opt_in, actor, data.get("traffic") or {}, data.get("questions_answers", ()))
+    traffic = None if data.get("is_of_booking") else data.get("traffic") or {}
+    replace_details(opt_in, actor, traffic, data.get("questions_answers", ()))
     OptIn.objects.of(organization).filter(pk=opt_in_id).update(synced_at=changed_at)
     return opt_in_id, lead_id, False, True
 
 
 def replace_details(
-    opt_in: OptIn, actor: Actor, traffic: Mapping[str, str | None], answers: Sequence[QuestionAnswerData]
+    opt_in: OptIn, actor: Actor, traffic: Mapping[str, str | None] | None, answers: Sequence[QuestionAnswerData]
 ) -> None:
-    """Store traffic and answers of a locked opt-in, with an event if something has changed."""
+    """Store traffic, unless it is None, and answers of a locked opt-in, with an event if something has changed."""
     before = OptInDetailSerializer.get_text(opt_in.organization, opt_in.pk)
-    values = {name: traffic.get(name) for name in TRAFFIC_FIELDS}
+    values = {} if traffic is None else {name: traffic.get(name) for name in TRAFFIC_FIELDS}
     stored = QuestionAnswer.objects.of(opt_in.organization).filter(opt_in=opt_in).order_by("position")
     texts = [(answer["question"], answer.get("answer"), answer["position"]) for answer in answers]
     if sorted(texts, key=lambda text: text[2]) != list(stored.values_list("question", "answer", "position")):
         stored.delete()
         rows = [QuestionAnswer(organization=opt_in.organization, opt_in=opt_in, **answer) for answer in answers]
         QuestionAnswer.objects.of(opt_in.organization).bulk_create(rows)
-    OptIn.objects.of(opt_in.organization).filter(pk=opt_in.pk).update(**values)
+    if values:
+        OptIn.objects.of(opt_in.organization).filter(pk=opt_in.pk).update(**values)
     record_event(UPDATED, opt_in, actor=actor, before=before)
 
 

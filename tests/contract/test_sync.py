@@ -443,6 +443,18 @@ def test_a_submission_with_a_schedulers_source_is_the_latest_opt_in_as_any_other
     assert Appointment.objects.of(organization).get().utm_campaign is None
 
 
+def test_later_answers_keep_the_traffic_of_the_booking(api: ApiClient, organization: Organization) -> None:
+    """docs/interface.md, A69 and A74"""
+    answers = [[{"question": "Budget?", "answer": text, "position": 1}] for text in ("1,000", "2,000")]
+    sync(api, changed_at=at(1), traffic={"utm_source": "google", "utm_campaign": "x22"}, questions_answers=answers[0])
+    sync(api, changed_at=at(2), state="CANCELED", traffic={}, questions_answers=answers[1])
+    api.book(lead_email="ada@example.com")
+
+    stored = OptIn.objects.of(organization).values_list("utm_source", "utm_campaign", "question_answers__answer")
+    assert list(stored) == [("google", "x22", "2,000")]
+    assert set(Appointment.objects.of(organization).values_list("utm_campaign", flat=True)) == {"x22"}
+
+
 @pytest.mark.parametrize(("first", "later"), [(False, True), (True, True), (True, False)])
 def test_answers_of_a_later_state_and_of_a_replacement_are_stored_once(
     api: ApiClient, organization: Organization, first: bool, later: bool
