@@ -28,9 +28,13 @@ def translate(webhook: Json) -> tuple[str, Json] | None:
         return None
     start, end = (datetime.fromisoformat(booking[name]) for name in ("startTime", "endTime"))
     attendee, host_email = booking["attendees"][0], booking["organizer"]["email"]
-    responses, metadata = booking.get("responses") or {}, booking.get("metadata") or {}
+    metadata = booking.get("metadata") or {}
+    responses = {
+        name: response if isinstance(response, dict) else {"value": response}
+        for name, response in (booking.get("responses") or {}).items()
+    }
     url = metadata.get("videoCallUrl") or booking.get("location") or ""
-    first_name, _, last_name = attendee["name"].partition(" ")
+    first_name, _, last_name = (attendee.get("name") or "").partition(" ")
     answers = [
         {"question": response.get("label") or name, "answer": response.get("value")}
         for name, response in responses.items()

@@ -58,12 +58,14 @@ def translate(webhook: Json) -> tuple[str, Json] | None:
             "last_name": invitee.get("last_name") or last_name,
             "phone": invitee.get("text_reminder_number"),
         },
-        "event_type": event["name"],
+        "event_type": event["name"] or "Calendly",
         "host_email": event["event_memberships"][0]["user_email"] if event["event_memberships"] else None,
         "meeting_url": url if url.startswith(("https://", "http://")) else None,
-        "traffic": {name: value for name, value in invitee["tracking"].items() if name.startswith("utm_")},
+        "traffic": {name: value for name, value in (invitee["tracking"] or {}).items() if name.startswith("utm_")},
         "questions_answers": [
-            {"question": each["question"], "answer": each["answer"]} for each in invitee["questions_and_answers"]
+            {"question": each["question"], "answer": each["answer"]}
+            for each in invitee["questions_and_answers"] or []
+            if each["question"].strip()
         ],
         "previous_reference": invitee["old_invitee"] and invitee["old_invitee"].rpartition("/")[2],
         "canceled_by": CANCELERS.get(cancellation.get("canceler_type", "")),

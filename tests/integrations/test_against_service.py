@@ -119,6 +119,27 @@ def test_a_booking_with_side_facts_that_the_service_refuses_is_stored_with_what_
     assert [(len(each["question"]), len(each["answer"])) for each in stored] == [(10_000, 10_000)] + [(4, 2)] * 49
 
 
+def test_what_a_vendor_leaves_empty_costs_no_booking(api: ApiClient) -> None:
+    event = {**CALENDLY["payload"]["scheduled_event"], "name": None}
+    blank = [{"question": " ", "answer": "So", "position": 0}]
+    invitee = {"scheduled_event": event, "tracking": None, "questions_and_answers": None}
+    attendee = {"email": "ada@example.com", "timeZone": "UTC", "language": {"locale": "en"}}
+    responses = {"why": None, "budget": "1,000", "attendeePhoneNumber": None}
+    booking = encode(changed(CALCOM, {"responses": responses, "attendees": [attendee]}))
+
+    calls = [
+        relay_calendly(changed(CALENDLY, invitee)),
+        relay_calendly(changed(CALENDLY, {**invitee, "questions_and_answers": blank, "uri": "https://x.example/2"})),
+        post(calcom.application, booking, **calcom_signature(booking)),
+    ]
+
+    assert [answer.status for answer in calls] == [201, 201, 201]
+    answers = [api.get_opt_in(opt_in["id"])["question_answers"] for opt_in in api.get_data("/api/external/opt-ins")]
+    assert [[(each["question"], each["answer"]) for each in some] for some in answers] == [
+        [("why", None), ("budget", "1,000")]
+    ]
+
+
 def test_the_form_of_calcom_or_typeform_is_cut_too(api: ApiClient) -> None:
     responses = {f"q{number}": {"label": LONG, "value": LONG} for number in range(10)}
     responses |= {f"s{number}": {"label": "Why?", "value": "So"} for number in range(50)}
