@@ -42,6 +42,17 @@ def superuser_url(url: str) -> str:
     return url.replace("://pipeline:", "://postgres:")
 
 
+def drop_database(server: "psycopg.Connection[Any]", name: str) -> None:
+    """Drop a database whose sessions may still be open.
+
+    With FORCE, PostgreSQL ends a session of its own, as autovacuum's, for a superuser only. Without, it ends that one
+    for anybody, and waits for the others.
+    """
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
+    server.execute(others, [name])
+    server.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
+
+
 @contextmanager
 def empty_database(name: str, *, template: str | None = None) -> Iterator[str]:
     """Create a database on the tests' server, empty or a copy of the template, yield its URL, and drop it."""
@@ -53,7 +64,7 @@ def empty_database(name: str, *, template: str | None = None) -> Iterator[str]:
         try:
             yield url_of({**settings, "NAME": f"{settings['NAME']}_{name}"})
         finally:
-            server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(identifier))
+            drop_database(server, f"{settings['NAME']}_{name}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from psycopg import sql
 
 from dev.local import ephemeral
 from tests import parallel
+from tests.databases import drop_database
 from tests.pooler.pgbouncer import PgBouncer
 
 DATABASE = "pooled"
@@ -45,7 +46,7 @@ def pooled_database() -> Iterator[str]:
                 assert migrate.returncode == 0, migrate.stdout + migrate.stderr
             yield server
         finally:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+            drop_database(connection, f"test_{DATABASE}")
 
 
 def run(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
