@@ -237,5 +237,5 @@ class AppointmentAdmin(RecordAdmin):
         before = Appointment.objects.of(obj.organization).get(pk=obj.pk)
         audience = preview(before, partial(set_values, **values))
         edit_appointment(organization=obj.organization, actor=actor, appointment=obj, **values)
-        if audience.members or audience.slack:
+        if audience.members or audience.slack or audience.lead_message:
             messages.info(request, describe(audience, before))

@@ -90,7 +90,7 @@ class AppointmentForm(ScheduleForm, CustomValuesForm):
     meeting_url = WebAddressField(
         label="Meeting link",
         help_text="Another link sends the participants an update, and the lead an invitation if Messages to leads has "
-        "one.",
+        "one. A scheduler tells them about its own calls.",
     )
     recording_url = WebAddressField(label="Recording link")
 
