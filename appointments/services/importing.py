@@ -60,9 +60,9 @@ def import_appointment(
     outcome, members, meeting URL and new notes; its lead and event type stay. If the call was over when it was stored,
     its lead keeps its status. An outcome that others have set is replaced only when the scheduler's own has changed. A
     state that is older than the stored one, or whose reference was replaced, is not applied; without `changed_at` it is
-    the newest. A repeat of the last state, with its `changed_at`, changes nothing. Notifies only with
-    `notify`. If the references lead to two appointments, the previous one is canceled. Raises ValidationFailed as
-    `book` does, and if no status has the role `outcome`. Locks both references, the appointments, then the leads.
+    the newest. A repeat of the last state, with its `changed_at`, changes nothing. Notifies only with `notify`. If the
+    references lead to two appointments, the previous one is canceled. Raises ValidationFailed as `book` does, and if no
+    status has the role `outcome`. Locks both references, the appointments, then the leads.
     """
     source, reference, notifies = (
         AppointmentSource(provider),

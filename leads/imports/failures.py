@@ -11,7 +11,7 @@ from leads.imports.turns import Overtaken
 
 logger = logging.getLogger(__name__)
 
-# After so many turns have failed, the error isn't one that passes by itself.
+# Turns that fail before a row is refused for an unexpected error: it may be one that passes by itself.
 MAX_FAILURES = 5
 UNEXPECTED = "An unexpected error, which was logged"
 
@@ -22,7 +22,7 @@ def is_of_row(error: Exception, file_import: Import) -> bool:
 
 
 def is_final(error: Exception, file_import: Import) -> bool:
-    """Return whether to go on without what the error is about, because so many turns have failed already.
+    """Return whether to continue without what the error is about: `MAX_FAILURES` turns have failed already.
 
     A database that can't be reached, or a lock, passes by itself.
     """
@@ -39,5 +39,5 @@ def problem_of(error: Exception) -> str:
         return str(error)
     if isinstance(error, IntegrityError | DataError):
         return "The database refuses it, because it contradicts another record"
-    logger.error("an import or its undoing goes on without a row", exc_info=error)
+    logger.error("an import, or its undoing, continues without a row", exc_info=error)
     return UNEXPECTED

@@ -1,4 +1,4 @@
-"""An unexpected error is tried again some times; then the import, or its undoing, goes on and ends without the row."""
+"""After some failed turns, an import with an unexpected error, or its undoing, continues without the row."""
 
 from typing import Any
 
@@ -86,7 +86,7 @@ def test_a_row_that_can_not_be_imported_is_listed_and_the_others_are_imported(
     assert (page.row.state, page.row.counts) == ("DONE", {"NEW": 4, "REFUSED": 1})
     assert page.report("?show=REFUSED") == [(5, "REFUSED", LOGGED)]
     assert page.row.reasons == {"REFUSED": {LOGGED: 1}}
-    assert capfd.readouterr().err.count("goes on without a row") == 1
+    assert capfd.readouterr().err.count("continues without a row") == 1
 
 
 def test_what_passes_by_itself_is_waited_for(
