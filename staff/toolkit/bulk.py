@@ -168,7 +168,7 @@ def undo_selected(page: AnyPage, request: HttpRequest) -> HttpResponse:
     undo = own.get(token.get("action"))
     if undo is None or token["user"] != current_user(request).pk or not page.has_write_permission(request):
         raise PermissionDenied
-    restored, actor = 0, actor_of(request)
+    restored, refused, actor = 0, 0, actor_of(request)
     for row in page.get_queryset(request).filter(pk__in=token["rows"]):
         before, after = token["rows"][str(row.pk)]
         try:
@@ -181,9 +181,10 @@ def undo_selected(page: AnyPage, request: HttpRequest) -> HttpResponse:
                 page.log_change(request, row, "Undone from the list.")
         except DomainError as error:
             messages.error(request, f"{row}: {error}")
+            refused += 1
         else:
             restored += 1
-    kept = len(token["rows"]) - restored
+    kept = len(token["rows"]) - restored - refused
     also = f" {kept} had changed since and stay as they are." if kept else ""
     messages.success(request, f"Undone for {restored}.{also}")
     return redirect(request.get_full_path())

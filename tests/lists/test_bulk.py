@@ -159,6 +159,20 @@ def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointm
     assert {lead.setter for lead in Lead.objects.of(organization)} == {stranger, None}
 
 
+def test_an_outcome_that_cannot_be_undone_is_not_said_to_have_changed(organization: Organization):
+    api, owner = make_api(organization), logged_in_client(owner_of(organization))
+    for reference in ("booked", "canceled"):
+        api.book(external_reference=reference, lead_email=f"{reference}@example.com")
+    api.cancel(external_reference="canceled")
+    no_show = Status.objects.of(organization).get(role="NO_SHOW")
+    response = send(owner, "set_outcome_selected", [*Appointment.objects.of(organization)], no_show.pk)
+
+    refused, said = shown_messages(owner.post(list_url(Appointment), undo_of(response)))[-2:]
+
+    assert "This can't be undone, because people were notified" in refused
+    assert said == "Undone for 1."
+
+
 def test_undoing_outcomes_keeps_a_status_that_was_set_meanwhile_and_undoes_each_call_of_a_lead(
     organization: Organization, monkeypatch: pytest.MonkeyPatch
 ):
