@@ -37,7 +37,7 @@ MAX_DETAILS = 2000
 # Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
 UTC_OFFSET = re.compile(r"(?:UTC|GMT)([+-])0?(\d{1,2})(?::00)?", re.ASCII)
-LEAVE_OUT = "-"  # chosen instead of a target
+LEAVE_OUT = " "  # chosen instead of a target; no option of a custom field begins with a space
 # The cell beyond the header of a row whose cells are not stored.
 TOO_MANY_WORDS = "The row has too many words"
 

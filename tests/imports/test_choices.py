@@ -1,5 +1,6 @@
 """What people choose for a file: how it writes dates, numbers and phones, and what its values mean."""
 
+import re
 from datetime import date
 from io import BytesIO
 from typing import Any
@@ -67,6 +68,24 @@ def test_a_german_file_is_read_as_it_is_meant_and_its_values_are_mapped_once(
 
     assert again.row.counts == {"UNCHANGED": 3}
     assert [value.text for column in unknown(again) for value in column.values if not value.chosen] == ["egal"]
+
+
+def test_a_value_can_mean_an_option_that_is_a_dash_or_nothing(mia: Client, organization: Organization) -> None:
+    field = make_custom_field(organization, "LEAD", "newsletter", type="SELECT", options=["-", "yes"])
+    rows = [["a@example.com", "none at all"], ["b@example.com", "what?"]]
+    page = Page(mia, organization, csv_file(["email", "Newsletter"], *rows))
+
+    page.check()
+    page.choose(**{"none at all": "-"})
+    (column,) = unknown(page)
+    page.press("values", **{f"value-{value.column}-{value.key}": value.chosen or " " for value in column.values})
+    chosen = re.findall(r'<option value="(.)" selected>', page.get().getvalue().decode())
+    page.press("start")
+
+    assert sorted(chosen) == [" ", "-"]
+    leads = Lead.objects.of(organization).order_by("email")
+    assert [lead.custom_values.get(str(field.pk)) for lead in leads] == ["-", None]
+    assert page.row.reasons.get("PARTIAL", {}) == {}
 
 
 def unknown(page: Page) -> Any:
