@@ -1,10 +1,12 @@
 """The importer of leads: by e-mail."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Min, Q
 from django.db.models.functions import Lower
 
 from foundation.api.emails import email_key, spellings
@@ -14,9 +16,17 @@ from leads.imports.importers import Column, Importer, Plan, Problem, is_same_tim
 from leads.imports.models import ImportKind, ImportRow, Verdict
 from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number
 from leads.models import SOURCE_LABELS, CustomField, Lead, LeadMerge, Source, TouchPointType
-from leads.services import add_leads, get_or_create_source, lock_emails, normalized_source_name, save_leads
+from leads.services import (
+    add_leads,
+    get_or_create_source,
+    lock_emails,
+    next_step_to_come,
+    normalized_source_name,
+    save_leads,
+)
 from organizations.actors import Actor
-from statuses.models import Board, StatusRole
+from organizations.models import Organization
+from statuses.models import FINAL_ROLES, Board, StatusRole
 from statuses.services import default_status
 
 DEFAULT_SOURCE = "IMPORT"
@@ -72,18 +82,22 @@ class LeadImporter(Importer):
         ]
 
     def source_name(self, text: str) -> str:
-        """Return the name of the source with this label or name; other names are those of new sources."""
+        """Return the name of the source with this name, or else label; other names are those of new sources."""
         name = normalized_source_name(text)
         return self.names_of_sources.get(fold_name(name), name)
 
     @cached_property
     def names_of_sources(self) -> dict[str, str]:
-        given = Source.objects.of(self.organization).exclude(label="").values_list("name", "label")
-        return {fold_name(label): name for name, label in [*SOURCE_LABELS.items(), *given]}
+        sources = Source.objects.of(self.organization)
+        given = sources.exclude(label="").values_list("name", "label")
+        by_label = {fold_name(label): name for name, label in [*SOURCE_LABELS.items(), *given]}
+        names = set(sources.filter(name_key__in=by_label).values_list("name_key", flat=True))
+        return {label: name for label, name in by_label.items() if label not in names}
 
     def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
         plans = [self.read(row) for row in rows]
         known = self.find([plan.values["email"] for plan in plans if not plan.problems], lock)
+        self.next_appointments = next_appointments(self.organization, [lead.pk for lead in known.values()])
         statuses = {status.pk: status for status in self.statuses}
         for plan in plans:
             if plan.problems:
@@ -143,7 +157,10 @@ class LeadImporter(Importer):
             plan.refuse("The lead was erased")
 
     def compare_touch_point(self, plan: Plan, lead: Lead) -> None:
-        """Set a next step, except one of the type "appointment": those follow from appointments, as does their time."""
+        """Set a next step, except one of the type "appointment": those follow from appointments, as does their time.
+
+        One that isn't earlier than the next appointment, and than the open next steps, is left out (L13).
+        """
         time, given = plan.values.get("next_touch_point_at"), plan.values.get("next_touch_point_type")
         before, at = lead.next_touch_point_at, lead.next_touch_point_at
         if time and not is_same_time(at, time):
@@ -152,14 +169,18 @@ class LeadImporter(Importer):
             plan.bad_cells.append(Problem("Next step: has no date", "Next step has no date"))
         if at is None or given == TouchPointType.APPOINTMENT or not (given or at != before):
             return
-        is_booked = lead.next_touch_point_type == TouchPointType.APPOINTMENT
-        if is_booked and before and at >= before > now():
-            problem = "is not earlier than the lead's appointment"
-            text = f"Next step date: {self.local(at)} {problem}"
-            plan.bad_cells.append(Problem(text, f"Next step date {problem}"))
+        known = lead.next_touch_point_type
+        type_ = given or (known if known != TouchPointType.APPOINTMENT else None) or TouchPointType.FOLLOW_UP.value
+        if (at, type_) == (before, known):
             return
-        known = None if is_booked else lead.next_touch_point_type
-        type_ = given or known or TouchPointType.FOLLOW_UP.value
+        step, _ = next_step_to_come(lead) if plan.subject else (None, None)
+        for limit, name in ((self.next_appointments.get(lead.pk), "appointment"), (step, "next step")):
+            if limit and at >= limit:
+                problem = f"is not earlier than the lead's {name}"
+                plan.bad_cells.append(
+                    Problem(f"Next step date: {self.local(at)} {problem}", f"Next step date {problem}")
+                )
+                return
         columns = {"next_touch_point_at": at, "next_touch_point_type": type_}
         plan.change("Next step date", before and self.local(before), self.local(at), **columns)
         plan.change("Next step", lead.next_touch_point_type, type_, next_touch_point_type=type_)
@@ -184,6 +205,13 @@ class LeadImporter(Importer):
             fields: dict[str, Any] = {"status": status, "first_source": source, "last_source": source, **plan.fields}
             leads.append(Lead(organization=self.organization, email=plan.values["email"], **fields))
         return leads
+
+
+def next_appointments(organization: Organization, ids: Collection[UUID]) -> dict[UUID, datetime]:
+    """Return the time of each lead's next appointment without a final outcome, as `upcoming` of appointments does."""
+    is_open = Q(appointments__outcome=None) | ~Q(appointments__outcome__role__in=FINAL_ROLES)
+    to_come = Lead.objects.of(organization).filter(is_open, pk__in=ids, appointments__schedule_time__gt=now())
+    return dict(to_come.order_by().values_list("pk").annotate(Min("appointments__schedule_time")))
 
 
 def parse_touch_point(text: str) -> str:

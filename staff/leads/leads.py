@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from appointments import conditions
 from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead, LeadChange, TouchPointType
-from leads.phones import parse_phone
 from leads.services import add_lead, change_status, edit_lead
 from organizations.permissions import PERMISSIONS, Area, has_role
 from staff.appointments.lead_page import appointments_card, booking_link
@@ -25,6 +22,7 @@ from staff.imports import ImportButton
 from staff.leads import facts, next_steps, record
 from staff.leads.calls import call_notice, calls, log_call
 from staff.leads.duplicates import duplicates_card, lead_urls, merged_into, redirect_to_kept
+from staff.leads.lead_form import LeadForm
 from staff.leads.lists import calls_of, contact, describe_calls, find_by_lead, next_step, phone, setter
 from staff.leads.privacy import erase, erasure_notice, export_json
 from staff.leads.source_labels import source_column
@@ -40,93 +38,14 @@ from staff.selections import (
 from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.bulk import Undo, members, selected_action
-from staff.toolkit.custom_fields import CustomFieldsExport, CustomValuesForm
+from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns
-from staff.toolkit.fields import TextField
 from staff.toolkit.filters import named
-from staff.toolkit.forms import accepted_email
 from staff.toolkit.lists import DayRangeFilter, column, time_column
 from staff.toolkit.record import Fact, RecordAdmin
 from staff.toolkit.timeline import TimelineEntry, TimelineSource, change_entry, full_time
 from staff.toolkit.views import TABLE
 from statuses.models import Board, Status
-
-
-class LeadForm(CustomValuesForm):
-    service_fields = (
-        "email",
-        "first_name",
-        "last_name",
-        "phone_e164",
-        "setter",
-        "status",
-        "next_touch_point_at",
-        "next_touch_point_type",
-    )
-    constraint_messages = {"one_lead_per_email": ("email", "This e-mail belongs to another lead.")}
-
-    phone_e164 = TextField(
-        label="Phone",
-        required=False,
-        empty_value=None,
-        max_length=40,
-        help_text="Without a country code (+), the number is read as one of the organization's country.",
-    )
-
-    hand_over_steps = next_steps.HandOverField()
-
-    class Meta:
-        help_texts = {"next_touch_point_at": "Once it has passed, the next upcoming appointment replaces it."}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "status" in self.fields:
-            status = self.fields["status"]
-            status.queryset = status.queryset.choices(Board.LEAD, current=self.instance.status_id)
-            status.required = not self.instance._state.adding
-            status.help_text = "" if status.required else "If empty, the default status for new leads is used."
-
-        if "next_touch_point_type" in self.fields:
-            # "Appointment" is that of the lead's next call, which is set by itself (L13).
-            chosen, types = self.instance.next_touch_point_type, self.fields["next_touch_point_type"]
-            types.choices = [row for row in types.choices if row[0] in ("", chosen, *record.SET_BY_STAFF)]
-
-        if self.instance.next_step_at is None:
-            del self.fields["hand_over_steps"]
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        at, type = "next_touch_point_at", "next_touch_point_type"
-        if cleaned.get(type) and not cleaned.get(at) and {at, type} & set(self.changed_data):
-            self.add_error(at, "Enter a date, or choose no kind.")
-        return cleaned
-
-    def clean_email(self) -> str:
-        email = accepted_email(self, "email")
-        others = Lead.objects.of(self.organization).exclude(pk=self.instance.pk)
-        other = others.with_email(self.organization.pk, email).first() if "email" in self.changed_data else None
-        if other:
-            link = format_html('<a class="underline" href="{}">{}</a>', row_url(other), other)
-            raise forms.ValidationError(format_html("This e-mail belongs to another lead: {}.", link))
-        return email
-
-    def clean_phone_e164(self) -> str | None:
-        """Return the number as E.164, and set the country on the instance."""
-        text = self.cleaned_data["phone_e164"]
-        # A number that version 0.2 has stored and would be refused today must not prevent other changes.
-        if "phone_e164" not in self.changed_data:
-            return self.instance.phone_e164
-        phone = parse_phone(text, self.organization.default_country) if text else None
-        if text and phone is None:
-            raise forms.ValidationError("Enter a valid phone number.")
-        self.instance.phone_country = phone.country if phone else None
-        return phone.e164 if phone else None
-
-    def changed_values(self) -> dict[str, Any]:
-        values = super().changed_values()
-        if "phone_e164" in values:
-            values["phone_country"] = self.instance.phone_country
-        return values
 
 
 def leads_in_words(count: int) -> str:

@@ -69,6 +69,10 @@ class ServiceForm(forms.ModelForm):
         fields = [field for field in row._meta.concrete_fields if field.name in self.base_fields]
         return sha256(repr([field.value_from_object(row) for field in fields]).encode()).hexdigest()
 
+    def is_current(self, row: Model, version: str) -> bool:
+        """Return whether the row, which is locked, may be overwritten by a form that was opened with this version."""
+        return self.version_of(row) == version
+
     def lock_row(self) -> Model:
         """Return the stored row, which stays locked until this save ends."""
         # no_key: foreign keys to the row can still be checked while it is locked.
@@ -76,7 +80,7 @@ class ServiceForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if "version" in self.fields and self.version_of(self.lock_row()) != cleaned.get("version"):
+        if "version" in self.fields and not self.is_current(self.lock_row(), cleaned.get("version", "")):
             raise ValidationError(
                 "Someone else has changed this record since you opened it. Nothing was saved: reload the page and "
                 "enter your changes again."

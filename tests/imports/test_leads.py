@@ -1,15 +1,17 @@
 """Importing leads: what each row does, and what is recorded."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from leads.models import Lead
+from appointments.services import set_next_step
+from leads.models import Lead, Source
+from leads.services import edit_lead
 from organizations.models import Membership, Organization
 from tests.client import ApiClient
-from tests.factories import events_of, make_custom_field, make_status, snapshot_of
+from tests.factories import events_of, make_api, make_custom_field, make_status, owner_actor, snapshot_of
 from tests.imports.files import Page, csv_file, workbook
 from tests.merging.leads import make_lead, merge
 from webhooks.models import Event
@@ -242,6 +244,51 @@ def test_times_are_those_of_the_members_zone_and_excels_dates_are_known(
         "d": "05 09:00",
         "e": "05 05:00",
     }
+
+
+def test_a_source_is_found_by_its_name_before_the_label_of_another(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    for name in ("alpha", "beta"):
+        api.submit(email="x@example.com", traffic={"utm_source": name})
+    Source.objects.of(organization).filter(name="alpha").update(label="Beta")
+    Source.objects.of(organization).filter(name="beta").update(label="Gamma")
+    rows = [["a@example.com", "Beta"], ["b@example.com", "gamma"], ["c@example.com", "Delta"]]
+
+    Page(mia, organization, csv_file(["email", "Source"], *rows)).run()
+
+    sources = [lead_with(organization, row[0]).last_source.name for row in rows]
+    assert sources == ["beta", "beta", "Delta"]
+
+
+def test_a_next_step_date_after_the_leads_appointment_or_next_step_is_left_out(
+    mia: Client, organization: Organization
+) -> None:
+    """docs/interface.md, L13: also if staff have set a date before these. What the file repeats isn't reported."""
+    api, actor = make_api(organization), owner_actor(organization)
+    api.book(lead_email="a@example.com", schedule_time="2090-01-05T10:00:00Z")
+    api.submit(email="b@example.com")
+    for lead in Lead.objects.of(organization):
+        at = datetime(2090, 1, 4, 10, tzinfo=UTC)
+        if lead.email == "a@example.com":
+            date = {"next_touch_point_at": at, "next_touch_point_type": "EMAIL"}
+            edit_lead(organization=organization, actor=actor, lead=lead, **date)
+        else:
+            set_next_step(organization=organization, actor=actor, lead_id=lead.pk, at=at, type="CALL", owner=None)
+    header = ["email", "Next step date", "Next step"]
+
+    def imported(*dates: str) -> Page:
+        rows = zip("ab", dates, ("Email", "Call"), strict=True)
+        return Page(mia, organization, csv_file(header, *([f"{a}@example.com", *row] for a, *row in rows))).run()
+
+    same, later, earlier = (imported(*[f"2090-01-0{day}T10:00Z" for day in days]) for days in ([4, 4], [6, 6], [3, 3]))
+
+    assert (same.row.counts, same.row.reasons.get("PARTIAL", {})) == ({"UNCHANGED": 2}, {})
+    assert later.row.reasons["PARTIAL"] == {
+        "Next step date is not earlier than the lead's appointment": 1,
+        "Next step date is not earlier than the lead's next step": 1,
+    }
+    assert (later.row.counts, earlier.row.counts) == ({"UNCHANGED": 2}, {"CHANGED": 2})
 
 
 @pytest.mark.parametrize(

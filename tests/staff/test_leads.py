@@ -1,14 +1,19 @@
 """Leads in the admin, and the configuration of an organization: statuses, event types and custom fields."""
 
 import re
+from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 import pytest
+import time_machine
 from django.db import IntegrityError
 from django.test import Client
 
 from appointments.models import Appointment, AppointmentSource, EventType
+from appointments.services import set_next_step
+from appointments.tasks import refresh_touch_points
 from leads.models import SOURCE_LABELS, CustomField, Lead, Source
+from leads.services import edit_lead
 from optins.models import OptInSource
 from organizations.models import Membership, Organization
 from statuses.models import Status
@@ -20,10 +25,12 @@ from tests.factories import (
     make_event_type,
     make_provider_appointment,
     make_status,
+    owner_actor,
+    owner_of,
     snapshot_of,
 )
 from tests.staff.forms import form_data
-from tests.staff.pages import admin_url, form_errors, list_url, shown_messages
+from tests.staff.pages import admin_url, form_errors, list_url, logged_in_client, shown_messages
 
 
 def status_with_role(organization: Organization, role: str) -> Status:
@@ -343,6 +350,71 @@ def test_a_next_step_of_the_form_has_a_date_and_is_no_appointment(owner: Client,
 
     assert "Enter a date, or choose no kind." in texts[0]
     assert any("Select a valid choice" in text for text in texts[1])
+
+
+def test_a_next_step_date_of_the_form_is_earlier_than_the_next_appointment_and_step(
+    owner: Client, organization: Organization
+):
+    """docs/interface.md, L13. Without a date, the earliest of these is the lead's again."""
+    api = make_api(organization)
+    api.book(schedule_time="2090-01-05T10:00:00Z")
+    lead = Lead.objects.of(organization).get()
+    url = admin_url(Lead, "change", lead.pk)
+
+    def send(day: str, kind: str) -> tuple[list[str], str, str]:
+        time = {"next_touch_point_at_0": day, "next_touch_point_at_1": "10:00" if day else ""}
+        response = owner.post(url, form_data(owner, url, next_touch_point_type=kind, **time))
+        problems = form_errors(response) if response.status_code == 200 else []
+        lead.refresh_from_db()
+        return problems, f"{lead.next_touch_point_at:%m-%d}", lead.next_touch_point_type
+
+    before = "Enter a time before the {} at {} 2090, 10:00, or use the button “Next step …”."
+    assert send("2090-01-06", "APPOINTMENT")[0] == [
+        "The appointment is at another time. Reschedule it, or choose another kind."
+    ]
+    assert send("2090-01-06", "CALL") == ([before.format("appointment", "Thu 5 Jan")], "01-05", "APPOINTMENT")
+    assert send("2090-01-03", "CALL") == ([], "01-03", "CALL")
+    assert send("", "") == ([], "01-05", "APPOINTMENT")
+    at = datetime(2090, 1, 4, 10, tzinfo=UTC)
+    set_next_step(
+        organization=organization, actor=owner_actor(organization), lead_id=lead.pk, at=at, type="EMAIL", owner=None
+    )
+    assert send("2090-01-04", "CALL") == ([before.format("next step", "Wed 4 Jan")], "01-04", "EMAIL")
+    assert send("2090-01-02", "CALL") == ([], "01-02", "CALL")
+    assert send("", "") == ([], "01-04", "EMAIL")
+
+
+def test_a_form_that_is_open_when_its_lead_is_called_can_be_saved(owner: Client, organization: Organization):
+    """Dates that have ended are emptied by the system; another date of a colleague's stays."""
+    api = make_api(organization)
+    for reference, time in {"now": "2090-01-05T10:00:00Z", "later": "2090-01-06T10:00:00Z"}.items():
+        api.book(external_reference=reference, schedule_time=time)
+    lead = Lead.objects.of(organization).get()
+    url = admin_url(Lead, "change", lead.pk)
+    typed = form_data(owner, url, last_name="Typed")
+    edit_lead(
+        organization=organization,
+        actor=owner_actor(organization),
+        lead=lead,
+        next_touch_point_at=datetime(2090, 1, 2, 10, tzinfo=UTC),
+        next_touch_point_type="CALL",
+    )
+    day = {"next_touch_point_at_0": "2090-01-03", "next_touch_point_type": "CALL"}
+
+    refused = owner.post(url, typed | day)
+    saved = owner.post(url, typed)
+    lead.refresh_from_db()
+
+    assert "Someone else has changed this record" in form_errors(refused)[0]
+    assert (saved.status_code, lead.last_name) == (302, "Typed")
+    assert (f"{lead.next_touch_point_at:%m-%d}", lead.next_touch_point_type) == ("01-02", "CALL")
+    with time_machine.travel("2090-01-05T10:00:00Z", tick=False):
+        later = logged_in_client(owner_of(organization))
+        typed = form_data(later, url, last_name="Again")
+        refresh_touch_points()
+        assert later.post(url, typed).status_code == 302
+    lead.refresh_from_db()
+    assert (lead.last_name, f"{lead.next_touch_point_at:%m-%d}") == ("Again", "01-06")
 
 
 def test_a_browser_does_not_change_an_international_address(owner: Client, organization: Organization):
