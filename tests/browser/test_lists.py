@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chromium import Members
+from tests.browser.chromium import NARROW, Members
+from tests.browser.pages import scrolls_sideways
 from tests.browser.site import Site
 
 LEADS = "/admin/leads/lead/"
@@ -123,3 +124,15 @@ def run_on_all(page: Page, action: str, *, leave_out: str = "", **value: str) ->
     expect(send).to_be_visible()
     page.get_by_role("combobox", name=label.capitalize()).select_option(label=choice)
     send.click()
+
+
+def test_a_board_with_more_cards_than_fit_in_a_column_is_no_wider_than_a_phone(members: Members, site: Site):
+    soon = (datetime.now(UTC) + timedelta(days=30)).isoformat(timespec="milliseconds")
+    for number in range(26):
+        site.add_booking(f"more-{number}", schedule_time=soon, lead_email=f"more-{number}@example.com")
+
+    with members.page("OWNER", size=NARROW) as page:
+        page.goto("/admin/appointments/appointment/?view=all&layout=board")
+        expect(page.locator(".board-more").first).to_be_attached()
+
+        assert not scrolls_sideways(page)
