@@ -12,7 +12,7 @@ from appointments.services.notes import remove_notes
 from appointments.services.restoring import save_appointments
 from appointments.topics import CREATED, NOTE_CREATED
 from leads.imports.models import Import, ImportUndo
-from leads.imports.undoing import Reasons, change_since, restore_columns, undoes
+from leads.imports.undoing import Reasons, change_since, leave_out_members, restore_columns, undoes
 from leads.imports.undoing_leads import ERASED, GONE, changed_values
 from organizations.actors import Actor
 from statuses.models import Status
@@ -56,13 +56,14 @@ def note_ids(appointment: Appointment) -> list[UUID]:
 
 
 def restore_appointments(file_import: Import, left: Mapping[ImportUndo, Appointment], actor: Actor) -> Reasons:
-    reasons: Reasons = {}
+    reasons, gone = Reasons(), leave_out_members(file_import.organization, [*left], Appointment)
     previous = {appointment.pk: appointment.outcome for appointment in left.values()}
     statuses = Status.objects.of(file_import.organization).in_bulk()
     for row, appointment in left.items():
         others = restore_columns(row, appointment, GROUPS)
         appointment.outcome = statuses.get(appointment.outcome_id)
-        reasons[appointment.pk] = changed_values(appointment, others)
+        texts = (gone.get(appointment.pk), changed_values(appointment, others))
+        reasons[appointment.pk] = " ".join(filter(None, texts))
     # Their leads' values are restored by themselves, and the leads aren't notified, as by the import.
     if not file_import.sends_invitations:
         save_appointments(file_import.organization, [*left.values()], previous, actor)

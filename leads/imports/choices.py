@@ -43,8 +43,8 @@ TYPED = re.compile(r"[+-]?\d+\.\d+", re.ASCII)
 MAX_DISTINCT, MAX_UNKNOWN = 200, 50  # values of a column that are read, the most frequent first, and that are shown
 MAX_CHOICES = 1000  # of an import
 # Of the columns of which a page reads the values, those with unknown ones first. Each reads all rows, so 100,000 rows
-# have few of these columns, and no file has more than the page can show.
-MAX_READ, MIN_COLUMNS, MAX_READ_COLUMNS = 300_000, 3, 20
+# have few of these columns, and no file has more than the page can show: Django accepts 1,000 fields of a form.
+MAX_READ, MIN_COLUMNS, MAX_READ_COLUMNS = 300_000, 3, 18
 # Each value has all targets of its column beside it. Of a page, the characters of these; then of each target's name.
 MAX_OPTIONS_TEXT, MAX_SHOWN_NAME = 500_000, 80
 

@@ -39,6 +39,7 @@ from leads.imports.services import TASK, lock, lock_step
 from leads.imports.turns import Turn
 from organizations.actors import Actor, ActorKind
 from organizations.isolation import TenantModel
+from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.versions import StoredChanges, VersionedModel, recording_changes
 from webhooks.models import Event
 from webhooks.topics import Topic
@@ -318,6 +319,21 @@ def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[S
         else:
             others.append(names[0])
     return others
+
+
+def leave_out_members(organization: Organization, rows: Sequence[ImportUndo], model: type[VersionedModel]) -> Reasons:
+    """Leave out the columns whose former member can't be assigned any more; return which, as sentences."""
+    names = {field.attname for field in model._meta.concrete_fields if field.related_model is Membership}
+    members = Membership.objects.of(organization).filter(CAN_BE_ASSIGNED).values_list("pk", flat=True)
+    assignable, texts = {None, *map(str, members)}, Reasons()
+    for row in rows:
+        columns = row.columns or {}
+        gone = sorted(name for name in columns.keys() & names if columns[name][0] not in assignable)
+        row.columns = {name: pair for name, pair in columns.items() if name not in gone}
+        if gone:
+            roles = " and ".join(name.removesuffix("_id") for name in gone)
+            texts[row.subject_id] = f"The former {roles} can't be assigned any more, so the present one stays."
+    return texts
 
 
 def value_of(subject: VersionedModel, name: str) -> Any:  # noqa: ANN401  # whatever the column's values are

@@ -8,7 +8,7 @@ from django.db.models import prefetch_related_objects
 from foundation.db.expressions import is_any_of
 from leads.deleting import delete_leads
 from leads.imports.models import Import, ImportKind, ImportUndo
-from leads.imports.undoing import CUSTOM, Reasons, change_since, restore_columns, undoes
+from leads.imports.undoing import CUSTOM, Reasons, change_since, leave_out_members, restore_columns, undoes
 from leads.models import CustomField, Lead, LeadChange, LeadMerge, LeadStatusChange, PossibleDuplicate, TouchPointType
 from leads.privacy.models import Erasure
 from leads.privacy.rules import relations_to
@@ -59,9 +59,9 @@ def undo_leads(file_import: Import, rows: Sequence[ImportUndo], actor: Actor) ->
 
 
 def restore_leads(file_import: Import, rows: Sequence[ImportUndo], leads: Mapping[UUID, Lead], actor: Actor) -> Reasons:
-    reasons: Reasons = {}
+    reasons, gone = Reasons(), leave_out_members(file_import.organization, rows, Lead)
     for row in rows:
-        lead, texts = leads[row.subject_id], []
+        lead, texts = leads[row.subject_id], [gone.get(row.subject_id)]
         if file_import.kind == ImportKind.APPOINTMENTS:
             # The touch point follows the appointments that are left, and so does the status "booked".
             row.columns = {name: pair for name, pair in (row.columns or {}).items() if name not in TOUCH_POINT}

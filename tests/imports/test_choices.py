@@ -199,6 +199,22 @@ def test_a_page_reads_the_values_of_as_many_columns_as_the_rows_allow_and_then_t
     assert notes == [True, False]
 
 
+def test_as_many_values_as_a_page_shows_can_be_chosen(mia: Client, organization: Organization) -> None:
+    """Django refuses forms of more than 1,000 fields."""
+    names = [f"field {number}" for number in range(20)]
+    for name in names:
+        make_custom_field(organization, "LEAD", name.replace(" ", "_"), label=name, type="SELECT", options=["yes"])
+    rows = [[f"{row}@example.com", *(f"no {row} {name}" for name in names)] for row in range(60)]
+    page = Page(mia, organization, csv_file(["email", *names], *rows))
+    page.check()
+
+    data = {f"value-{value.column}-{value.key}": "yes" for column in unknown(page) for value in column.values}
+    answer = page.press("values", **data, version=str(page.get().context["version"]))
+
+    assert answer.status_code == 302
+    assert len(data) > 800
+
+
 def test_a_page_shows_as_many_values_as_their_options_allow_and_then_the_next(
     mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:

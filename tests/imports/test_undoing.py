@@ -18,11 +18,11 @@ from leads.models import Lead
 from leads.privacy.erasing import request_erasure
 from notifications.models import Notification
 from organizations.actors import SYSTEM
-from organizations.models import Membership, Organization
+from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.celery import app
 from tests.accounts import run_together
 from tests.client import ApiClient
-from tests.factories import events_of, make_custom_field, notifications_of
+from tests.factories import deactivate, events_of, make_custom_field, make_member, notifications_of
 from tests.imports.files import Page, csv_file, expire_turns, work
 from tests.jobs import send_notifications
 from tests.merging.leads import make_lead, merge
@@ -214,6 +214,40 @@ def test_what_another_import_of_the_same_person_has_changed_meanwhile_stays(
     [(name, reason)] = stays(page)
     assert name == "Other New"
     assert reason.startswith("It has changed since: by another import, uploaded by Mia Manager, "), reason
+
+
+def test_a_member_who_cannot_be_assigned_any_more_gets_nothing_back(
+    mia: Client, organization: Organization, api: ApiClient, host: Membership
+) -> None:
+    tom = make_member(organization, "tom@acme.example", role=MemberRole.SETTER)
+    api.book(
+        external_reference="r-1",
+        lead_email="a@example.com",
+        schedule_time="2031-03-03T10:00:00Z",
+        host_email=host.user.email,
+        setter_email=tom.user.email,
+    )
+    lead = Lead.objects.of(organization).get()
+    api.patch(f"/api/external/leads/{lead.pk}", {"setter_email": tom.user.email})
+    header = ["Reference", "Host", "Setter"]
+    row = ["r-1", "mia@acme.example", "mia@acme.example"]
+    calls = Page(mia, organization, csv_file(header, row), kind="APPOINTMENTS").run()
+    leads = Page(mia, organization, csv_file(["email", "Setter"], ["a@example.com", "mia@acme.example"])).run()
+    Membership.objects.of(organization).filter(pk=tom.pk).update(role=MemberRole.VIEWER)
+    deactivate(host)
+
+    for page in (leads, calls):
+        page.press("undo")
+
+    texts = [reason for page in (calls, leads) for _, reason in stays(page)]
+    assert texts == [
+        "The former host and setter can't be assigned any more, so the present one stays.",
+        "The former setter can't be assigned any more, so the present one stays.",
+    ]
+    appointment = Appointment.objects.of(organization).get()
+    assert {appointment.host, appointment.setter, appointment.lead.setter} == {
+        Membership.objects.of(organization).get(user__email="mia@acme.example")
+    }
 
 
 def test_the_people_of_deleted_leads_are_in_no_notification(
