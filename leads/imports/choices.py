@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from operator import itemgetter
 
 import phonenumbers
@@ -41,7 +42,7 @@ GROUP = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}", re.ASCII)
 # As the numbers of a workbook are stored, which say nothing of its texts.
 TYPED = re.compile(r"[+-]?\d+\.\d+", re.ASCII)
 MAX_DISTINCT, MAX_UNKNOWN = 200, 50  # values of a column that are read, the most frequent first, and that are shown
-MAX_CHOICES = 1000  # of an import
+MAX_CHOICES, MAX_INHERITED = 1_000, 500  # of an import, and of these from earlier ones, so that others have room
 # Of the columns of which a page reads the values, those with unknown ones first. Each reads all rows, so 100,000 rows
 # have few of these columns, and no file has more than the page can show: Django accepts 1,000 fields of a form.
 MAX_READ, MIN_COLUMNS, MAX_READ_COLUMNS = 300_000, 3, 18
@@ -100,7 +101,17 @@ def guess_reading(file_import: Import) -> None:
     file_import.numbers = forms.pop() if is_clear else ""
     file_import.country = guess_country(phones, domains, file_import.organization.default_country)
     earlier = Import.objects.of(file_import.organization).filter(kind=file_import.kind).exclude(values={})
-    file_import.values = earlier.order_by("-created_at", "-id").values_list("values", flat=True).first() or {}
+    file_import.values = inherited(
+        earlier.order_by("-created_at", "-id").values_list("values", flat=True).first() or {}
+    )
+
+
+def inherited(values: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the meanings of values that the next import begins with: if they are many, any of each column."""
+    if sum(map(len, values.values())) <= MAX_INHERITED:
+        return values
+    share = MAX_INHERITED // len(values)
+    return {name: dict(islice(chosen.items(), share)) for name, chosen in values.items()}
 
 
 def guess_email_column(file_import: Import) -> None:

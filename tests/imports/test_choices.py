@@ -199,6 +199,24 @@ def test_a_page_reads_the_values_of_as_many_columns_as_the_rows_allow_and_then_t
     assert notes == [True, False]
 
 
+def test_choices_of_earlier_files_leave_room_for_those_of_the_next(
+    mia: Client, organization: Organization, tom: Membership
+) -> None:
+    columns = csv_file(["email", "Setter", "Status"], ["a@example.com", "someone", "neu"])
+    first = Page(mia, organization, columns)
+    first.check()
+    many = {f"{number:032x}": str(tom.pk) for number in range(999)}
+    Import.objects.of(organization).update(values={"setter": many, "status": {"f" * 32: " "}})
+
+    page = Page(mia, organization, columns)
+    page.check()
+    page.choose(someone="Tom Becker", neu="New lead")
+
+    assert page.row.counts == {"NEW": 1}
+    assert page.row.reasons.get("PARTIAL", {}) == {}
+    assert sum(map(len, page.row.values.values())) <= 502
+
+
 def test_as_many_values_as_a_page_shows_can_be_chosen(mia: Client, organization: Organization) -> None:
     """Django refuses forms of more than 1,000 fields."""
     names = [f"field {number}" for number in range(20)]
