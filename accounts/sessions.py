@@ -178,6 +178,12 @@ def sessions_page(request: HttpRequest) -> HttpResponse:
 
 
 def token_view(request: HttpRequest) -> HttpResponse:
-    """Return the session's current token as JSON. `admin.js` asks for it before it sends a form of `page`."""
-    is_closed = needs_two_factor(current_user(request), request.GET.get("page"))
-    return JsonResponse({"token": get_token(request), "needs_two_factor": is_closed})
+    """Return the session's current token as JSON. `admin.js` asks for it before it sends a form of `page`.
+
+    With it go the e-mail of the user, if the page was opened by another `person`, and whether the user must set up
+    two-factor sign-in first.
+    """
+    user = current_user(request)
+    other = user.email if request.GET.get("person") != str(user.pk) else ""
+    is_closed = needs_two_factor(user, request.GET.get("page"))
+    return JsonResponse({"token": get_token(request), "other_user": other, "needs_two_factor": is_closed})

@@ -27,12 +27,15 @@ class OwnNotificationsForm(forms.Form):
         widget=UnfoldBooleanSwitchWidget,
     )
     kinds = CheckboxesField(choices=MEMBER_CHOICES, required=False, label="About")
+    shown = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)
 
     def __init__(self, data: Any, *, member: Membership) -> None:
+        """Leave a membership that the sent page didn't have: a browser doesn't send boxes that aren't ticked."""
         preference = getattr(member, "mail_preference", None)
         kinds = [kind for kind, _ in MEMBER_CHOICES if preference is None or kind not in preference.muted]
         initial = {"wants_mail": member.wants_mail, "kinds": kinds}
-        super().__init__(data, prefix=str(member.pk), initial=initial)
+        is_sent = data is not None and f"{member.pk}-shown" in data
+        super().__init__(data if is_sent else None, prefix=str(member.pk), initial=initial)
         self.member, self.hours_url = member, row_url(member)
 
     def save(self, request: HttpRequest) -> None:
@@ -47,9 +50,10 @@ def own_notifications_page(request: HttpRequest) -> HttpResponse:
     rows = admin.site.get_model_admin(Membership).get_queryset(request)
     members = rows.filter(user=current_user(request), is_active=True).select_related("mail_preference")
     own = [OwnNotificationsForm(request.POST if request.method == "POST" else None, member=row) for row in members]
-    if request.method == "POST" and not any(form.errors for form in own):
+    sent = [form for form in own if form.is_bound]
+    if sent and not any(form.errors for form in sent):
         with transaction.atomic():
-            for form in own:
+            for form in sent:
                 form.save(request)
         messages.success(request, "Saved.")
         return redirect("admin:own_notifications")

@@ -69,6 +69,35 @@ def test_a_note_is_kept_until_the_person_signs_in_again(
     assert members.take_problems() == []
 
 
+def test_a_form_is_not_sent_as_another_person_who_has_signed_in_since(members: Members):
+    text = "Typed by the manager, and stored as theirs"
+    context = members.sign_in("MANAGER")
+    page, note, send = open_note(context, members.site.rows["leads.lead"])
+    note.fill(text)
+    sign_out(context)
+    other = context.new_page()
+    other.goto("/admin/login/")
+    sign_in(other, members.site.members["SETTER"])
+    send.click()
+
+    expect(page.get_by_role("alert")).to_contain_text(
+        f"Another person opened this page; you are signed in as {members.site.members['SETTER']} now. Nothing is lost"
+    )
+    expect(note).to_have_value(text)
+
+    sign_out(context)
+    other.goto("/admin/login/")
+    sign_in(other, members.site.members["MANAGER"])
+    send.click()
+
+    expect(page.get_by_role("main").get_by_text(text)).to_be_visible()
+    query = "SELECT actor_id FROM leads_leadnote WHERE note = %s"
+    manager = "SELECT id::text FROM organizations_user WHERE email = %s"
+    assert members.site.select(query, text) == members.site.select(manager, members.site.members["MANAGER"])
+    context.close()
+    assert members.take_problems() == []
+
+
 def test_a_note_is_kept_while_two_factor_sign_in_has_to_be_set_up_first(members: Members):
     text = "Kept by the page while two factors are required first"
     context = members.sign_in("SETTER")

@@ -528,10 +528,11 @@ def test_a_person_chooses_their_own_emails_in_each_organization(
     url = reverse("admin:own_notifications")
     other = add_member(organization=other_organization, user=host.user, role=MemberRole.CLOSER)
     names = [f"{member.pk}-{name}" for member in (host, other) for name in ("wants_mail", "kinds")]
+    both = {f"{member.pk}-shown": "True" for member in (host, other)}
     kinds = [kind for kind in Kind.values if not kind.startswith("LEAD_")]
     shown = closer.get(url)
 
-    response = closer.post(url, {names[1]: ["CALL_BOOKED"], names[2]: "on", names[3]: kinds})
+    response = closer.post(url, both | {names[1]: ["CALL_BOOKED"], names[2]: "on", names[3]: kinds})
 
     page = shown.content.decode()
     assert [page.count(f'name="{name}"') for name in names] == [1, len(kinds)] * 2
@@ -541,3 +542,18 @@ def test_a_person_chooses_their_own_emails_in_each_organization(
     assert (host.wants_mail, other.wants_mail) == (False, True)
     assert {*host.mail_preference.muted} == {*kinds} - {"CALL_BOOKED"}
     assert not hasattr(other, "mail_preference")
+    assert [page.count(f'name="{name}"') for name in both] == [1, 1]
+
+
+def test_a_page_from_before_somebody_joined_another_organization_changes_nothing_there(
+    closer: Client, host: Membership, other_organization: Organization
+):
+    url = reverse("admin:own_notifications")
+    sent = {f"{host.pk}-shown": "True", f"{host.pk}-wants_mail": "on", f"{host.pk}-kinds": ["CALL_BOOKED"]}
+    joined = add_member(organization=other_organization, user=host.user, role=MemberRole.CLOSER)
+
+    response = closer.post(url, sent)
+
+    host, joined = (Membership.objects.of(row.organization).get(pk=row.pk) for row in (host, joined))
+    assert (response.status_code, joined.wants_mail, hasattr(joined, "mail_preference")) == (302, True, False)
+    assert "CALL_CANCELED" in host.mail_preference.muted

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -64,7 +65,7 @@ def enrol(client: Client) -> tuple[str, list[str]]:
 def token_url(client: Client, page: str) -> str:
     """Return the address that the page's script asks before it sends a form."""
     [url] = re.findall('data-token-url="([^"]+)"', client.get(page).content.decode())
-    return str(url)
+    return unescape(url)
 
 
 def enter_password(email: str = "hana@acme.example", *, address: str = "192.0.2.1") -> tuple[Client, Any]:
@@ -364,6 +365,14 @@ def test_a_form_that_was_open_when_it_was_required_asks_before_it_is_sent(closer
 
     assert (before, required) == ([False, False], [True, False])
     assert closer.get(urls[0]).json()["needs_two_factor"] is False
+
+
+def test_a_form_that_another_person_has_opened_asks_who_is_signed_in_before_it_is_sent(owner: Client, closer: Client):
+    url = token_url(closer, "/admin/leads/lead/add/")
+
+    assert closer.get(url).json()["other_user"] == ""
+    assert owner.get(url).json()["other_user"] == "owner@acme.example"
+    assert owner.get(url.partition("&")[0]).json()["other_user"] == "owner@acme.example"
 
 
 def test_it_can_not_be_switched_off_where_it_is_required(closer: Client, host: Membership):

@@ -1,8 +1,8 @@
 "use strict";
 
-// Before a form is sent, the page asks whether its session still exists, and whether the person must set up two-factor
-// sign-in first: the page for that would lose what has been entered. The second click of a double click sends nothing.
-// The server adds a row once anyway; this keeps its first response, which may show a secret.
+// Before a form is sent, the page asks whether its session still exists, is of the same person, and whether they must set
+// up two-factor sign-in first: the page for that would lose what has been entered. The second click of a double click
+// sends nothing. The server adds a row once anyway; this keeps its first response, which may show a secret.
 document.addEventListener(
   "submit",
   (event) => {
@@ -63,7 +63,12 @@ async function sendIfSignedIn(form, submitter, url) {
   }
   // Signing in has changed the token. Whatever else went wrong, the form's own response says it.
   const answer = response?.ok ? await response.json().catch(() => null) : null;
-  if (answer?.needs_two_factor && form.id !== "logout-form") {
+  const isLogout = form.id === "logout-form";
+  if (answer?.other_user && !isLogout) {
+    const reason = `Another person opened this page; you are signed in as ${answer.other_user} now.`;
+    return keepForm(form, reason, "/admin/", "sign in as before");
+  }
+  if (answer?.needs_two_factor && !isLogout) {
     const reason = "Your organization requires two-factor sign-in.";
     return keepForm(form, reason, "/admin/account/two-factor/", "set it up");
   }
@@ -78,10 +83,12 @@ function keepForm(form, reason, url, act) {
   delete form.dataset.state;
   const text =
     '<p id="not-sent" role="alert" class="bg-orange-100 text-orange-700 mb-3 px-3 py-3 rounded-default">' +
-    `${reason} Nothing is lost: <a class="underline" href="${url}" target="_blank">${act} in another tab</a>, ` +
+    `<span></span> Nothing is lost: <a class="underline" href="${url}" target="_blank">${act} in another tab</a>, ` +
     "then press the button here again.</p>";
   form.insertAdjacentHTML("beforebegin", text);
-  document.getElementById("not-sent").scrollIntoView({ block: "center" });
+  const shown = document.getElementById("not-sent");
+  shown.querySelector("span").textContent = reason;
+  shown.scrollIntoView({ block: "center" });
 }
 
 // Asks once in this browser whether to show times in its time zone, if its clock differs from the page's.
