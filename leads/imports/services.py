@@ -208,9 +208,11 @@ def begin(
 def finish(stored: Import, state: ImportState, problem: str = "") -> None:
     """End a locked import and delete its file.
 
-    An import that is done keeps its refused rows for `KEEP_ROWS`. The rows of any other are hidden at once and deleted
-    by a worker, because deleting 100,000 rows takes longer than a request may.
+    What a check has counted is no result. An import that is done keeps its refused rows for `KEEP_ROWS`. The rows of
+    any other are hidden at once and deleted by a worker, because deleting 100,000 rows takes longer than a request may.
     """
+    if stored.state != ImportState.IMPORTING:
+        stored.counts = stored.reasons = {}
     stored.state, stored.problem, stored.file, stored.finished_at = state, problem, None, now()
     stored.updated_at = stored.rows_until = stored.finished_at
     if state == ImportState.DONE:

@@ -1,5 +1,6 @@
 """Importing leads: what each row does, and what is recorded."""
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.test import Client
 
 from appointments.services import set_next_step
+from leads.imports.models import Import
 from leads.models import Lead, Source
 from leads.services import edit_lead
 from organizations.models import Membership, Organization
@@ -14,6 +16,7 @@ from tests.client import ApiClient
 from tests.factories import events_of, make_api, make_custom_field, make_status, owner_actor, snapshot_of
 from tests.imports.files import Page, csv_file, workbook
 from tests.merging.leads import make_lead, merge
+from tests.staff.pages import list_url
 from webhooks.models import Event
 
 
@@ -244,6 +247,30 @@ def test_times_are_those_of_the_members_zone_and_excels_dates_are_known(
         "d": "05 09:00",
         "e": "05 05:00",
     }
+
+
+def test_the_counts_of_a_check_are_not_the_result_of_an_import_that_is_canceled(
+    mia: Client, organization: Organization
+) -> None:
+    page = Page(mia, organization, csv_file(["email"], ["a@example.com"], ["nobody"]))
+    page.check()
+    page.press("cancel")
+
+    shown = page.get().content.decode()
+
+    assert "Nothing was imported. The rows of the file are deleted." in shown
+    assert ("1 new" in shown, page.row.counts, page.row.reasons) == (False, {}, {})
+    assert "1 new" not in mia.get(list_url(Import)).content.decode()
+
+
+def test_a_check_that_would_change_nothing_offers_the_refused_rows(mia: Client, organization: Organization) -> None:
+    page = Page(mia, organization, csv_file(["email"], ["nobody"]))
+    page.check()
+    [link] = re.findall(r'href="([^"]+/refused/)"', page.get().content.decode())
+
+    response = mia.get(link)
+
+    assert b"".join(response.streaming_content).decode().splitlines()[-1].startswith("nobody,E-mail")
 
 
 def test_a_source_is_found_by_its_name_before_the_label_of_another(

@@ -1,9 +1,10 @@
-// Shows how far the import is, and loads the page again when its step has ended.
+// Shows how far the import is, and loads the page again when its step has ended. A hidden page asks nothing.
 "use strict";
 
 const card = document.querySelector("[data-progress]");
 
 async function refresh() {
+  if (document.hidden) return document.addEventListener("visibilitychange", refresh, { once: true });
   try {
     const response = await fetch(card.dataset.progress, { headers: { Accept: "application/json", Purpose: "refresh" } });
     if (response.redirected) return location.reload(); // signed out
