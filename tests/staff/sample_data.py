@@ -3,13 +3,13 @@
 from uuid import UUID
 
 from accounts.invitations import invite
-from appointments.models import Appointment, ChangedDay, ChangedLead, DayCount, FormerReference
+from appointments.models import Appointment, ChangedDay, ChangedLead, DayCount, DeletedNote, FormerReference
 from appointments.services import edit_appointment
 from foundation.db.timestamps import now
 from leads.duplicates import search_batch
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn, ImportUndo
 from leads.merging import merge_leads
-from leads.models import Lead, LeadNote, NextStep, PossibleDuplicate
+from leads.models import DeletedLeadNote, Lead, LeadNote, NextStep, PossibleDuplicate
 from leads.privacy.models import ErasedReference, Erasure, LeadRetention, UndoneMerge
 from notifications.lead_messages import STANDARD_TEXTS
 from notifications.models import LeadMessage
@@ -66,8 +66,8 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     body = {"external_reference": f"{word}-2", "if_unknown": "remember"}
     api.post("/api/external/appointments/cancel", body, idempotency_key=word)
     lead = Lead.objects.of(organization).get(email=email)
-    for path in (f"/api/external/appointments/{id}/notes", f"/api/external/leads/{lead.pk}/notes"):
-        api.delete(f"{path}/{api.post(path, {'note': word}).json()['data']['id']}")
+    DeletedNote.objects.create(organization=organization, appointment_id=id)
+    DeletedLeadNote.objects.create(organization=organization, lead=lead)
     LeadNote.objects.create(organization=organization, lead=lead, note=f"{word} lead note")
     step = {"lead": lead, "owner": member, "at": now(), "type": "CALL", "note": f"{word} step", "done_at": now()}
     NextStep.objects.create(organization=organization, **step, **actor_columns(SYSTEM))
