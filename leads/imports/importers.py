@@ -1,15 +1,16 @@
 """The base class of importers: columns, how they are guessed, and plans for rows."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta, timezone, tzinfo
 from functools import partial
 from hashlib import blake2b
 from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
 
-from django.utils import timezone
+from django.utils.timezone import localtime
 
 from foundation.api.emails import email_key
 from foundation.db.timestamps import get_zone, zone_names
@@ -36,7 +37,9 @@ from statuses.models import Board, Status
 MAX_DETAILS = 2000
 # Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
-UTC_OFFSET = re.compile(r"(?:UTC|GMT)([+-])0?(\d{1,2})(?::00)?", re.ASCII)
+UTC_OFFSET = re.compile(r"(?:UTC|GMT) ?([+\-\u2212]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII)
+MAX_OFFSET = 14  # hours
+CUSTOM = "custom:"  # before the key of a custom field, in names of columns
 LEAVE_OUT = " "  # chosen instead of a target; no option of a custom field begins with a space
 # The cell beyond the header of a row whose cells are not stored.
 TOO_MANY_WORDS = "The row has too many words"
@@ -239,7 +242,7 @@ class Importer:
         return found[0]
 
     def local(self, time: datetime) -> str:
-        return f"{timezone.localtime(time, self.zone):%Y-%m-%d %H:%M}"
+        return f"{localtime(time, self.zone):%Y-%m-%d %H:%M}"
 
     def read(self, row: ImportRow) -> Plan:
         plan = Plan(row)
@@ -310,7 +313,7 @@ def group_by(rows: Sequence[Named], key: Callable[[Named], str]) -> dict[str, li
 
 
 def custom_name(field: CustomField) -> str:
-    return f"custom:{field.key}"
+    return f"{CUSTOM}{field.key}"
 
 
 def text_of(value: object) -> str:
@@ -330,11 +333,12 @@ def is_same_time(stored: datetime | None, given: datetime) -> bool:
     return stored is not None and given in (stored, stored.replace(microsecond=0))
 
 
-def zone_of(header: str) -> ZoneInfo | None:
-    """Return the time zone that a header ends with, as those of our export do: Time (Europe/Berlin), or (UTC+2)."""
+def zone_of(header: str) -> tzinfo | None:
+    """Return the time zone that a header ends with, as those of our export do: Time (Europe/Berlin), or (UTC+5:30)."""
     name = header.rpartition("(")[2].rstrip(") ") if header.rstrip().endswith(")") else ""
-    if match := UTC_OFFSET.fullmatch(name):
-        name = f"Etc/GMT{'-' if match[1] == '+' else '+'}{match[2]}"  # these have the opposite sign
+    if (match := UTC_OFFSET.fullmatch(name)) and int(match[2]) <= MAX_OFFSET:
+        offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
+        return timezone(offset if match[1] == "+" else -offset)
     return get_zone(name) if name in zone_names() else None
 
 
@@ -347,13 +351,20 @@ def normalize(header: str) -> str:
 
 
 def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: dict[str, str]) -> list[str]:
+    """Return the name of the column that each header means, or "".
+
+    Of custom fields that differ in signs only, such as Budget € and Budget $, a header means the one with this label.
+    """
     meanings: dict[str, tuple[int, str]] = {}
+    labels = {column.label.casefold(): (-2, column.name) for column in columns if column.name.startswith(CUSTOM)}
+    words = Counter(normalize(label) for label in labels)
     for column in columns:
         for rank, text in enumerate((*column.synonyms, column.label, column.name)):
             meanings.setdefault(normalize(text), (rank, column.name))
     names = {column.name for column in columns}
     meanings |= {text: (-1, name) for text, name in remembered.items() if not name or name in names}
-    found = [meanings.get(normalize(text), (0, "")) for text in header]
+    meanings = {text: meaning for text, meaning in meanings.items() if text and words[text] < 2}
+    found = [meanings.get(normalize(text)) or labels.get(text.strip().casefold(), (0, "")) for text in header]
     best = {name: min(rank for rank, other in found if other == name) for _, name in found if name}
     mapping: list[str] = []
     for rank, name in found:

@@ -8,10 +8,9 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, tzinfo
 from functools import partial
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from foundation.api import emails
 from foundation.api.fields import MAX_TEXT_LENGTH, MAX_URL_LENGTH, YEARS, parse_http_url
@@ -123,7 +122,7 @@ def parse_phone_number(text: str, country: str) -> Phone:
     return phone
 
 
-def parse_time(text: str, zone: ZoneInfo, reading: Reading = Reading()) -> datetime:
+def parse_time(text: str, zone: tzinfo, reading: Reading = Reading()) -> datetime:
     """Return a time in UTC: ISO 8601, 5.1.2027 10:00, or a spreadsheet's number. Without an offset it is the zone's."""
     limited(text, MAX_TIME)
     try:

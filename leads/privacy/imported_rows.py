@@ -279,7 +279,7 @@ def forget_headers(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
 def emptied(text: str) -> str:
     """Return a header cell without its text, but with the time zone that the import reads the column's times in."""
     zone = zone_of(text)
-    return f"({zone.key})" if zone else ""
+    return f"({zone})" if zone else ""
 
 
 FORGET: dict[type[TenantModel], Callable[[Lead, Mentions, Sequence[UUID]], None]] = {

@@ -340,13 +340,40 @@ def test_a_number_that_has_lost_its_plus_keeps_its_country(
     assert lead_with(organization, "a@example.com").phone_e164 == number
 
 
-@pytest.mark.parametrize(("zone", "hour"), [("UTC+2", 8), ("GMT-05:00", 15), ("UTC+00", 10), ("Asia/Tokyo", 1)])
-def test_a_header_names_the_zone_of_its_times(zone: str, hour: int, mia: Client, organization: Organization) -> None:
+@pytest.mark.parametrize(
+    ("zone", "time"),
+    [
+        ("UTC+2", "08:00"),
+        ("GMT-05:00", "15:00"),
+        ("UTC+00", "10:00"),
+        ("UTC+5:30", "04:30"),
+        ("GMT+0545", "04:15"),
+        ("UTC \u22123:30", "13:30"),
+        ("Asia/Tokyo", "01:00"),
+        ("UTC+15", "09:00"),  # no zone: the member's own
+    ],
+)
+def test_a_header_names_the_zone_of_its_times(zone: str, time: str, mia: Client, organization: Organization) -> None:
     file = csv_file(["email", f"Next step date ({zone})"], ["a@example.com", "2027-01-05 10:00"])
 
     Page(mia, organization, file).run()
 
-    assert lead_with(organization, "a@example.com").next_touch_point_at.hour == hour
+    assert f"{lead_with(organization, 'a@example.com').next_touch_point_at:%H:%M}" == time
+
+
+def test_a_column_of_fields_that_differ_in_signs_only_is_the_one_with_its_label(
+    mia: Client, organization: Organization
+) -> None:
+    for key, label in {"eur": "Budget €", "usd": "Budget $", "star": "⭐"}.items():
+        make_custom_field(organization, "LEAD", key, label=label)
+    headers = ["email", "Budget $", "budget €", "", "⭐"]
+    both = Page(mia, organization, csv_file(headers, ["a@example.com", "1", "2", "3", "4"]))
+    guessed = [list(both.guessed().values())]
+    both.check()
+    other = Page(mia, organization, csv_file(["email", "Budget $", "Budget"], ["a@example.com", "1", "2"]))
+    guessed.append(list(other.guessed().values()))
+
+    assert guessed == [["email", "custom:usd", "custom:eur", "", "custom:star"], ["email", "custom:usd", ""]]
 
 
 def test_a_next_step_without_a_date_is_left_out_and_its_row_says_so(mia: Client, organization: Organization) -> None:
