@@ -15,13 +15,13 @@ from operator import itemgetter
 
 import phonenumbers
 from django.db import transaction
-from django.db.models import Count, F, Min
+from django.db.models import Count, F, Min, QuerySet
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Left, Trim
 
 from foundation.api.exceptions import ValidationFailed
 from leads.imports.importers import IMPORTERS, LEAVE_OUT, Column, Importer, value_key
-from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
+from leads.imports.models import DateOrder, Import, ImportKind, ImportRow, ImportState, NumberFormat, Verdict
 from leads.imports.services import PARTIAL, begin, lock, refuse_older
 from leads.imports.values import MAX_NAME, SLASHED, clean, is_blank
 from leads.phones import parse_phone, read_country_code
@@ -183,7 +183,7 @@ def unknown_values(file_import: Import) -> tuple[list[UnknownColumn], bool]:
         count = max(left // size, 0 if found else 1)
         values = sorted(values_of_column(file_import, importer, index, column), key=UnknownValue.is_known)
         shown = values[: min(count, MAX_UNKNOWN)]
-        is_cut |= any(not value.is_known() for value in values[count:])
+        is_cut |= any(not value.is_known() for value in values[len(shown) :])
         left -= size * len(shown)
         if shown:
             found.append(UnknownColumn(column.label, names, shown))
@@ -191,27 +191,32 @@ def unknown_values(file_import: Import) -> tuple[list[UnknownColumn], bool]:
 
 
 def values_of_column(file_import: Import, importer: Importer, index: int, column: Column) -> Iterator[UnknownValue]:
+    targets = {LEAVE_OUT, *column.targets}
+    chosen = {key: id for key, id in file_import.values.get(column.name, {}).items() if id in targets}
+    # Only rows of which cells are left out can have unknown values without a choice.
+    found = [(file_import.rows.filter(is_partial=True), False), *([(file_import.rows.all(), True)] if chosen else [])]
+    for rows, is_chosen in found:
+        for cell, count in frequent_cells(rows, index):
+            key = value_key(file_import.organization, cell)
+            if (key in chosen) != is_chosen or is_known(column, cell):
+                continue
+            suggestion = "" if is_chosen else suggest(column.targets, cell)
+            yield UnknownValue(index, cell, key, count, chosen.get(key, suggestion), is_suggested=bool(suggestion))
+
+
+def frequent_cells(rows: QuerySet[ImportRow], index: int) -> list[tuple[str, int]]:
+    """Return the most frequent texts of a column, and in how many rows each is; of spellings, the most frequent."""
     text = Left(Trim(KeyTextTransform(index, F("cells"))), MAX_NAME + 1)
-    chosen = file_import.values.get(column.name, {})
-    # Without choices, only rows of which cells are left out can have unknown values.
-    rows = file_import.rows.all() if chosen else file_import.rows.filter(is_partial=True)
     texts = rows.order_by().annotate(text=text).values("text").annotate(count=Count("*"), first=Min("number"))
     counts: Counter[str] = Counter()
-    spellings: dict[str, str] = {}  # of these, the most frequent one is shown, else the first one
+    spellings: dict[str, str] = {}  # of equally frequent ones, the first one
     for cell, count in texts.order_by("-count", "first").values_list("text", "count")[:MAX_DISTINCT]:
         if cell and len(cell) <= MAX_NAME and not is_blank(cell):
             with suppress(ValueError):  # an error of the spreadsheet
                 cell = clean(cell)
                 counts[cell.casefold()] += count
                 spellings.setdefault(cell.casefold(), cell)
-    for folded, count in counts.most_common():
-        cell = spellings[folded]
-        key = value_key(file_import.organization, cell)
-        if key in chosen:
-            yield UnknownValue(index, cell, key, count, chosen[key], is_suggested=False)
-        elif not is_known(column, cell):
-            suggestion = suggest(column.targets, cell)
-            yield UnknownValue(index, cell, key, count, suggestion, is_suggested=bool(suggestion))
+    return [(spellings[folded], count) for folded, count in counts.most_common()]
 
 
 def is_known(column: Column, cell: str) -> bool:

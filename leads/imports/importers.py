@@ -180,10 +180,14 @@ class Importer:
             return read
 
         def read_chosen(text: str) -> Any:  # noqa: ANN401  # whatever the column's values are
-            target = chosen.get(value_key(self.organization, text), "")
-            if target == LEAVE_OUT:
-                return None
-            return column.targets[target] if target in column.targets else read(text)
+            """Return what the text means by itself, or else what people have chosen for it."""
+            try:
+                return read(text)
+            except ValueError:
+                target = chosen.get(value_key(self.organization, text), "")
+                if target != LEAVE_OUT and target not in column.targets:
+                    raise
+                return column.targets.get(target)
 
         return read_chosen
 
@@ -358,9 +362,15 @@ def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: 
     meanings: dict[str, tuple[int, str]] = {}
     labels = {column.label.casefold(): (-2, column.name) for column in columns if column.name.startswith(CUSTOM)}
     words = Counter(normalize(label) for label in labels)
-    for column in columns:
-        for rank, text in enumerate((*column.synonyms, column.label, column.name)):
-            meanings.setdefault(normalize(text), (rank, column.name))
+    ranked = [
+        (text, (rank, column.name))
+        for column in columns
+        for rank, text in enumerate((*column.synonyms, column.label, column.name))
+    ]
+    own_names = {name for column in columns for name in (column.label, column.name)}
+    # Before the names that other programs use: a custom field can have one of these.
+    for text, meaning in sorted(ranked, key=lambda pair: pair[0] not in own_names):
+        meanings.setdefault(normalize(text), meaning)
     names = {column.name for column in columns}
     meanings |= {text: (-1, name) for text, name in remembered.items() if not name or name in names}
     meanings = {text: meaning for text, meaning in meanings.items() if text and words[text] < 2}

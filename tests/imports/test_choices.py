@@ -199,6 +199,58 @@ def test_a_page_reads_the_values_of_as_many_columns_as_the_rows_allow_and_then_t
     assert notes == [True, False]
 
 
+def test_a_choice_holds_until_its_value_is_known_or_it_is_taken_back(mia: Client, organization: Organization) -> None:
+    field = make_custom_field(organization, "LEAD", "tier", type="SELECT", options=["premium"])
+    file = csv_file(["email", "Tier"], ["a@example.com", "gold"], ["b@example.com", "silver"])
+
+    def values() -> list[Any]:
+        leads = Lead.objects.of(organization).order_by("email")
+        return [lead.custom_values.get(str(field.pk)) for lead in leads]
+
+    first = Page(mia, organization, file)
+    first.check()
+    first.choose(gold="premium", silver="premium")
+    first.press("start")
+    before = values()
+    field.options = ["premium", "gold"]
+    field.save()
+    second = Page(mia, organization, file)
+    second.check()
+    listed = [value.text for column in unknown(second) for value in column.values]
+    second.press("values", **{f"value-{value.column}-{value.key}": "" for value in unknown(second)[0].values})
+    second.press("start")
+    third = Page(mia, organization, file)
+    third.check()
+
+    assert (before, values()) == (["premium", "premium"], ["gold", "premium"])
+    assert listed == ["silver"]
+    assert [(value.text, value.chosen) for value in unknown(third)[0].values] == [("silver", "")]
+
+
+def test_unknown_values_are_found_beside_many_known_ones(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["a", "b", "c"]
+    make_custom_field(organization, "LEAD", "tier", type="SELECT", options=options)
+    texts = [*options * 2, "x", "y", "z"]
+    rows = [[f"{number}@example.com", text] for number, text in enumerate(texts)]
+    page = Page(mia, organization, csv_file(["email", "Tier"], *rows))
+    page.check()
+    monkeypatch.setattr(choices, "MAX_DISTINCT", 3)
+    monkeypatch.setattr(choices, "MAX_UNKNOWN", 2)
+    note = "There are more unknown values. They follow when these are known."
+
+    shown, notes = [], []
+    for _ in range(3):
+        values = [value for column in unknown(page) for value in column.values]
+        shown.append([value.text for value in values if not value.chosen])
+        notes.append(note in page.get().content.decode())
+        page.press("values", **{f"value-{value.column}-{value.key}": "a" for value in values[:1]})
+
+    assert shown == [["x", "y"], ["y", "z"], ["z"]]
+    assert notes == [True, False, False]
+
+
 def test_choices_of_earlier_files_leave_room_for_those_of_the_next(
     mia: Client, organization: Organization, tom: Membership
 ) -> None:

@@ -350,7 +350,6 @@ def test_a_number_that_has_lost_its_plus_keeps_its_country(
         ("GMT+0545", "04:15"),
         ("UTC \u22123:30", "13:30"),
         ("Asia/Tokyo", "01:00"),
-        ("UTC+15", "09:00"),  # no zone: the member's own
     ],
 )
 def test_a_header_names_the_zone_of_its_times(zone: str, time: str, mia: Client, organization: Organization) -> None:
@@ -374,6 +373,18 @@ def test_a_column_of_fields_that_differ_in_signs_only_is_the_one_with_its_label(
     guessed.append(list(other.guessed().values()))
 
     assert guessed == [["email", "custom:usd", "custom:eur", "", "custom:star"], ["email", "custom:usd", ""]]
+
+
+def test_the_label_of_a_custom_field_comes_before_the_names_of_other_programs(
+    mia: Client, organization: Organization
+) -> None:
+    for label in ("Mobile", "Stage"):
+        make_custom_field(organization, "LEAD", f"own_{label.lower()}", label=label)
+    headers = ["E-mail", "Mobile", "Stage", "Phone", "Status"]
+
+    page = Page(mia, organization, csv_file(headers, ["a@example.com", "1", "2", "3", "4"]))
+
+    assert list(page.guessed().values()) == ["email", "custom:own_mobile", "custom:own_stage", "phone", "status"]
 
 
 def test_a_next_step_without_a_date_is_left_out_and_its_row_says_so(mia: Client, organization: Organization) -> None:
