@@ -97,15 +97,17 @@ def next_keys(table: Table, previous: list[Any], size: int) -> list[Any]:
 def delete_members(organization: Organization) -> int:
     """Delete the memberships, each with the account unless it is an operator's or a member's elsewhere.
 
-    Returns the number of accounts. Each is a transaction, so that an interrupted deletion leaves none of them.
+    Returns the number of accounts. A membership and its account are deleted in one transaction: if the deletion is
+    interrupted, no account stays behind without a membership.
     """
     count = 0
     for member in list(Membership.objects.of(organization)):
         with transaction.atomic():
             member.delete()
-            # Locked, because the person may be accepting an invitation.
-            accounts = User.objects.filter(pk=member.user_id, memberships=None, is_superuser=False)
-            if accounts.select_for_update(of=["self"]).first():
+            # Locked before its memberships are read, because the person may be accepting another invitation. In one
+            # statement, PostgreSQL would not see the new membership: it waits for the lock, and reads nothing again.
+            account = User.objects.select_for_update().get(pk=member.user_id)
+            if not account.is_superuser and not account.memberships.exists():
                 LogEntry.objects.filter(content_type__model="user", object_id=member.user_id).delete()
                 User.objects.filter(pk=member.user_id).delete()
                 count += 1

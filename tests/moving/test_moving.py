@@ -1,6 +1,7 @@
 """An organization is exported, imported into another installation, and deleted (docs/operate.md)."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +9,20 @@ import pytest
 from cryptography.fernet import Fernet
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection
+from django.db import connection, connections, transaction
 from django.db.models import Model
 from django.test import Client
 
+from accounts.invitations import accept, invitation_link, invite
 from appointments.models import Note
 from foundation.db.encryption import cipher
+from foundation.db.timestamps import now
 from foundation.outbox import State
 from leads.models import Lead
-from organizations.models import ApiKey, Membership, Move, Organization, SecurityEventKind, TotpDevice, User
+from organizations.models import ApiKey, MemberRole, Membership, Move, Organization, SecurityEventKind, TotpDevice, User
 from organizations.security_log import record_security_event
 from organizations.services import add_member
+from pipeline_backend.moving.deleting import delete_organization
 from statuses.models import Status
 from tests.client import ApiClient
 from tests.commands.runner import command_error, file_mode, run
@@ -37,6 +41,10 @@ LEFT_BEHIND = {
     *("organizations_rowcount", "organizations_securitynotice", "appointments_daycount", "appointments_changedday"),
     "appointments_changedlead",
 }
+
+WAITING_FOR_LOCK = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
 
 
 class File:
@@ -177,6 +185,35 @@ def test_an_interrupted_deletion_is_continued(model: type[Model], filled: Organi
 
     assert half.is_active is False
     assert tables_with(texts) == {}
+
+
+def test_a_person_who_joins_another_organization_meanwhile_keeps_the_account(organization: Organization) -> None:
+    other = make_organization("Globex")
+    user = make_member(organization, "both@example.com", email_verified_at=now()).user
+    link = invitation_link(invite(organization=other, email=user.email, role=MemberRole.CLOSER, invited_by=None))
+    is_accepted = threading.Event()
+
+    def join() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            accept(token=link.rstrip("/").rpartition("/")[2], signed_in_user=user)
+            is_accepted.set()
+            while not cursor.execute(WAITING_FOR_LOCK).fetchone()[0]:
+                pass
+        connections.close_all()
+
+    thread = threading.Thread(target=join)
+
+    def begin_to_join(line: str) -> None:
+        if not thread.ident:
+            thread.start()
+            assert is_accepted.wait(60)
+
+    delete_organization(organization=organization, progress=begin_to_join)
+    thread.join(60)
+
+    assert not Organization.objects.filter(pk=organization.pk).exists()
+    assert list(user.memberships.values_list("organization", flat=True)) == [other.pk]
+    assert set(User.objects.values_list("pk", flat=True)) == {user.pk, owner_of(other).user_id}
 
 
 def test_integrators_continue_with_the_same_keys_and_what_was_pending_is_sent_once(
