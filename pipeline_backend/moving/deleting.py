@@ -18,7 +18,8 @@ from pipeline_backend.moving.tables import ORGANIZATION, Catalog, Table
 # without an index, PostgreSQL reads these tables for each row.
 BATCH_SECONDS = 0.5
 FIRST_BATCH, LARGEST_BATCH = 50, 5000
-# Deleting leads and others changes the numbers of rows that triggers keep, and a straggler may have added a row.
+# Deleting leads and others changes the numbers of rows that triggers keep, and a request that began before the
+# organization became inactive may have added a row.
 MOST_ROUNDS = 5
 
 
@@ -37,8 +38,8 @@ def count_table(cursor: Any, table: Table) -> int:  # noqa: ANN401  # Django's c
 def delete_organization(*, organization: Organization, progress: Progress) -> None:
     """Delete everything that belongs to the organization, and accounts of people who are in no other one.
 
-    It becomes inactive first. Interrupted, it continues when it is called again. Raises Refused if a table still
-    has the organization's id at the end.
+    It becomes inactive first. Interrupted, it continues when it is called again. Raises Refused as `wait_until_quiet`
+    does, and if a table still has the organization's id at the end.
     """
     Organization.objects.filter(pk=organization.pk).update(is_active=False)
     wait_until_quiet(organization)

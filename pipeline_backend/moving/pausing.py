@@ -90,7 +90,8 @@ def log_change(organization: Organization, details: str) -> None:
 def wait_until_quiet(organization: Organization) -> None:
     """Wait until nothing that began before the pause is at work for the organization any more.
 
-    Raises Refused after three minutes.
+    Waits for transactions, then for deliveries and e-mails, then for turns. Raises Refused if one of the three takes
+    longer than `MOST_SECONDS`.
     """
     with connection.cursor() as cursor:
         time.sleep(GRACE_SECONDS)
