@@ -1,4 +1,4 @@
-"""Writing an organization's rows into a file: in one snapshot, in flat memory, while the service runs."""
+"""Writing an organization's rows into a file: from one snapshot, in constant memory, while the service runs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +36,7 @@ EXPRESSIONS = {
 def export_organization(*, organization: Organization, path: Path, key: bytes, progress: Progress) -> dict[str, int]:
     """Write the organization into the file, and return the number of rows by table.
 
-    An organization that isn't active shouldn't change meanwhile: raises Refused if it did.
+    An organization that isn't active shouldn't change meanwhile: raises Refused if an event was recorded.
     """
     counts: dict[str, int] = {}
     with FileWriter(path, key) as file, transaction.atomic():

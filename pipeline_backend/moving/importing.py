@@ -37,8 +37,9 @@ def import_organization(*, path: Path, key: bytes, by_email: bool, progress: Pro
     """Create the organization of the file, and return it: active if it was paused to be moved.
 
     A copy of an organization that went on working stays inactive, and what it had still to send is canceled. Raises
-    Refused, having changed nothing, if the file is not complete or of another version, or if the organization
-    exists. An import that ended early is begun again.
+    Refused, having changed nothing, if the file is not complete or of another version, if the organization exists, or
+    as `import_people` does; and if the rows that arrived are not as many as the file's. An import that ended early
+    begins anew.
     """
     information, counts = check_file(path, key)
     id = UUID(information["organization"])
@@ -72,7 +73,7 @@ def check_file(path: Path, key: bytes) -> tuple[dict[str, Any], dict[str, int]]:
 
 def tables_of(frames: Iterator[Frame]) -> Iterator[TableRows]:
     """Yield the file's tables. The rows of each must be used before the next."""
-    waiting = [frame for frame in [next(frames, None)] if frame]
+    waiting = [next(frames)]  # the frame that names the next table
 
     def rows() -> Iterator[bytes]:
         for frame in frames:
