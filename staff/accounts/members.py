@@ -1,4 +1,4 @@
-"""The admin page of members: change their role, deactivate them, leave the organization. They join by invitations."""
+"""The admin page of members: roles, access, working hours and calendar addresses. They join by invitations."""
 
 from datetime import datetime
 from operator import attrgetter
@@ -7,6 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Case, F, Model, QuerySet, When
+from django.db.models.functions import Greatest
+from django.db.models.lookups import GreaterThanOrEqual
 from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.utils import timezone
@@ -29,8 +31,9 @@ from staff.toolkit.base import Fieldsets
 from staff.toolkit.lists import column, day_and_time
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
-# The order of `last_time`.
-LAST_SEEN_AT = Case(When(is_active=True, user__last_seen_at__gte=F("created_at"), then="user__last_seen_at"))
+# The order of `last_time`. PostgreSQL's GREATEST ignores nulls.
+LAST_AT = Greatest("user__last_seen_at", "user__last_login")
+LAST_TIME = Case(When(GreaterThanOrEqual(LAST_AT, F("created_at")), is_active=True, then=LAST_AT))
 
 
 def leave_question(member: Membership) -> SafeString:
@@ -109,7 +112,7 @@ class MembershipAdmin(TenantAdmin):
     name = column("Name", str, ordering="user__first_name")
     email = column("E-mail", lambda member: member.user.email, ordering="user__email")
     two_factor = column("Two-factor", has_two_factor, boolean=True)
-    last_seen = column("Last here", lambda member: day_and_time(last_time(member)), ordering=LAST_SEEN_AT)
+    last_seen = column("Last here", lambda member: day_and_time(last_time(member)), ordering=LAST_TIME)
     open_work = column("Open work", lambda member: hand_over_link(member) or "Nothing")
     own_work = column("Open work", lambda member: work_links(member) or "Nothing")
     working_week = column(

@@ -471,7 +471,7 @@ def test_owners_see_nothing_of_what_a_former_member_does_elsewhere(
     add_member(organization=other_organization, user=host.user)
     logged_in_client(host).get("/admin/")
 
-    pages = [owner.get(admin_url(Membership, "changelist"), {"o": order}).context["cl"] for order in ("6", "-6")]
+    pages = [owner.get(admin_url(Membership, "changelist"), {"o": order}).context["cl"] for order in ("5", "-5")]
 
     columns, orders = pages[0].model_admin, [list(page.result_list) for page in pages]
     shown = {row.pk: (columns.two_factor(row), columns.last_seen(row)) for row in orders[0]}
@@ -479,6 +479,22 @@ def test_owners_see_nothing_of_what_a_former_member_does_elsewhere(
     own = owner_of(host.organization)
     assert [[row for row in rows if row not in (host, new)] for rows in orders] == [[own], [own]]
     assert [rows.index(own) for rows in orders] == [0, 2]
+
+
+def test_the_list_is_sorted_by_the_times_that_it_shows(owner: Client, host: Membership):
+    """Also by a sign-in before version 0.3, which stored only that."""
+    absent = make_member(organization=host.organization, email="absent@acme.example")
+    members = [host, make_member(organization=host.organization, email="late@acme.example")]
+    for days, member in enumerate(members, 1):
+        Membership.unscoped.filter(pk=member.pk).update(created_at=now() - timedelta(days=9))
+        at = now() - timedelta(days=days)
+        times = {"last_login": at, "last_seen_at": None if member == host else at}
+        User.objects.filter(pk=member.user_id).update(**times)
+
+    page = owner.get(admin_url(Membership, "changelist"), {"o": "5"}).context["cl"]
+
+    own = owner_of(host.organization)
+    assert list(page.result_list) == [*reversed(members), own, absent]
 
 
 def test_nobody_else_sends_emails_again_to_a_member_who_has_stopped_them(
