@@ -1,4 +1,4 @@
-"""The queues of account e-mails: invitations, links for choosing a new password, and security notices."""
+"""The queues of account e-mails: invitations, links to choose a password or verify an address, security notices."""
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
@@ -15,7 +15,7 @@ from notifications.mail import build_email, format_local_time, single_line
 from notifications.queues import MailQueue
 from organizations.models import Invitation, Organization, PasswordReset, SecurityEventKind, SecurityNotice, User
 
-# What has happened, as the person reads it; other kinds by their label.
+# How a security notice says what has happened. For other kinds it uses the kind's label.
 SENTENCES = {
     # Failed sign-ins are not mailed, only wrong passwords of a person who is signed in already.
     SecurityEventKind.SIGN_IN_FAILED: "Someone who is signed in to your account entered several wrong passwords",

@@ -42,7 +42,7 @@ class StaffMiddleware:
 
 
 def is_refresh(request: HttpRequest) -> bool:
-    """Return whether a script of an open page sends it, not a person: a page left open doesn't prolong the session."""
+    """Return whether a page's script sends the request, not a person: an open page doesn't prolong the session."""
     return request.headers.get("Purpose") == "refresh"
 
 
