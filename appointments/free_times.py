@@ -48,7 +48,7 @@ def next_quarter(at: datetime) -> datetime:
 
 
 def busy_spans(host: Membership, start: datetime, end: datetime, *, without: UUID | None = None) -> list[Span]:
-    """Return the times of the host's appointments between two times, but not of the one with the id `without`."""
+    """Return when the host has calls between two times. Leaves out canceled ones and the one with the id `without`."""
     rows = (
         Appointment.objects.of(host.organization)
         .filter(host=host, schedule_time__gt=start - LONGEST, schedule_time__lt=end)
