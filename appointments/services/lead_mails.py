@@ -1,4 +1,4 @@
-"""Reminding leads of their calls, and ending the e-mails to a lead (docs/interface.md, N14 and N16)."""
+"""Reminders to leads, unsubscribing leads, and test messages (docs/interface.md, N14 and N16)."""
 
 from datetime import datetime
 from uuid import UUID
@@ -41,7 +41,8 @@ def remind_leads(*, organization: Organization) -> int:
 def remind_lead(organization: Organization, appointment_id: UUID) -> None:
     """Queue the reminder of an appointment and clear its time, once. Locks the appointment, then its lead.
 
-    Nothing is queued for a call that has begun, is not booked any more, or whose lead wants no e-mails.
+    Nothing is queued if the call has begun or is no longer booked, if the lead gets no e-mails, if the message is
+    switched off, or for an organization for tests.
     """
     rows = Appointment.objects.of(organization).for_update().filter(pk=appointment_id, lead_reminder_at__lte=now())
     appointment: Appointment | None = rows.first()
@@ -62,8 +63,9 @@ def remind_lead(organization: Organization, appointment_id: UUID) -> None:
 def unsubscribe_lead(*, organization: Organization, lead_id: UUID) -> None:
     """End the e-mails to a lead, or to the one it was merged into, and cancel waiting ones. Locks the lead.
 
-    Does nothing for an unknown or erased lead. Repeating it keeps the first time, except of a merged lead: the e-mail
-    can have been about either, and both keep it if the merge is undone.
+    Does nothing for an unknown or erased lead. Repeating it keeps the first time, unless another lead was merged into
+    this one: a time after the merge unsubscribes both if the merge is undone, because the e-mail can have been about
+    either.
     """
     lead = lock_lead(organization, lead_id)
     if lead is None or lead.is_erased or (lead.unsubscribed_at and not lead.merges.exists()):
