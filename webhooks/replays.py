@@ -22,8 +22,8 @@ from organizations.models import Organization
 from webhooks.models import Delivery, Endpoint, Event, Replay
 from webhooks.topics import TEST, topics
 
-# Deliveries that a replay sends again, and events of the period that an API key may name. All of it is one transaction,
-# until whose end no organization sees newer events.
+# The most deliveries of a replay, and the most events of a period that an API key replays. A replay is one transaction,
+# and no organization sees newer events until it ends.
 MAX_REPLAYED = 10_000
 BATCH_SIZE = 5000
 RECENT_REPLAYS = 5
@@ -81,9 +81,10 @@ def replay_since(
 ) -> int:
     """Replay what the endpoint missed in a period, up to `MAX_REPLAYED`; return the number of deliveries.
 
-    Dead and canceled deliveries, those waiting for a retry, and events recorded while it was disabled. `types` limits
-    the topics. What is left is replayed by the next call. Raises Conflict if the endpoint is disabled, and
-    ValidationFailed if it is not replayed in parts and the period has more than `MAX_REPLAYED` events.
+    It missed dead and canceled deliveries, those waiting for a retry, and events without a delivery for it, such as
+    those recorded while it was disabled. `types` limits the topics. What is left is replayed by the next call. Raises
+    Conflict if the endpoint is disabled, and ValidationFailed if it is not replayed in parts and the period has more
+    than `MAX_REPLAYED` events.
     """
     organization, until = endpoint.organization, until or now()
     check_enabled(organization, endpoint.pk)
