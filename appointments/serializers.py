@@ -1,7 +1,7 @@
 """Serializers of appointments: what the API returns and webhooks send.
 
 To add a field, add one line to `AppointmentItemSerializer` (lists, the detail and events) or to
-`AppointmentDetailSerializer`.
+`AppointmentDetailSerializer` (the detail and events only).
 """
 
 from appointments import models
@@ -214,7 +214,9 @@ class SyncedAppointmentSerializer(sql.SQLSerializer):
     """The result of a scheduler's sync."""
 
     id = sql.UUIDField(help_text="The appointment's id.")
-    applied = sql.BooleanField(help_text="false if the state is older than the stored one, or was replaced.")
+    applied = sql.BooleanField(
+        help_text="false if the state is older than the stored one, its reference was replaced, or its lead was erased."
+    )
 
 
 class CanceledSerializer(sql.SQLSerializer):
@@ -227,7 +229,7 @@ class RememberedCancellationSerializer(sql.SQLSerializer):
     """A cancellation that waits for its booking."""
 
     external_reference = sql.StringField(help_text="The reference that is canceled as soon as it is booked.")
-    remembered_until = sql.DateTimeField(help_text="A later booking is not canceled.")
+    remembered_until = sql.DateTimeField(help_text="When the cancellation expires: a later booking is not canceled.")
 
 
 class RescheduledSerializer(sql.SQLSerializer):
