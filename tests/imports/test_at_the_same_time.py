@@ -1,4 +1,4 @@
-"""What others do while a worker checks or imports rows: merging and erasing the leads that the rows are about."""
+"""Changes by others during or after the check of an import: merging, erasing, changing, adding and deleting leads."""
 
 from collections.abc import Callable
 from typing import Any

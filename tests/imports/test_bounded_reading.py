@@ -1,4 +1,4 @@
-"""Reading a file that unpacks into very many empty elements: it is bounded, and ends when the import is canceled."""
+"""Reading very large files: it is bounded, ends when the import is canceled, and is done by one worker at a time."""
 
 import threading
 from collections.abc import Callable
@@ -40,14 +40,10 @@ def test_a_file_with_too_many_empty_elements_is_refused(
     page = Page(mia, organization, EMPTY_FILES[name](2001))
 
     problems = {
-        "cells": workbooks.TOO_EMPTY,
-        "rows": workbooks.TOO_EMPTY,
-        "styles": workbooks.TOO_EMPTY,
-        "other elements": workbooks.TOO_EMPTY,
-        "elements in a cell": workbooks.TOO_EMPTY,
+        "texts": workbooks.TOO_LARGE,
         "lines": "The file has more than 1,000 blank rows. Delete them.",
     }
-    assert (page.row.state, page.row.problem) == ("FAILED", problems.get(name, workbooks.TOO_LARGE))
+    assert (page.row.state, page.row.problem) == ("FAILED", problems.get(name, workbooks.TOO_EMPTY))
     assert not ImportRow.objects.of(organization).exists()
 
 
@@ -60,9 +56,7 @@ def test_a_file_with_too_many_shared_texts_is_refused(mia: Client, organization:
     assert row.problem == "The Excel file has more than 200,000 different texts. Save it as CSV."
 
 
-def test_a_sheet_as_large_as_may_be_is_read_beside_empty_formatted_cells(
-    mia: Client, organization: Organization
-) -> None:
+def test_a_sheet_whose_cells_are_mostly_empty_and_formatted_is_read(mia: Client, organization: Organization) -> None:
     row = b"<row><c><v>1</v></c>%s</row>" % (b'<c s="0"/>' * 199)
 
     page = Page(mia, organization, with_sheet(row * 100))
