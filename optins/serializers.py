@@ -90,7 +90,7 @@ class SyncedOptInSerializer(sql.SQLSerializer):
 
     opt_in_id = sql.UUIDField(help_text="The opt-in's id.")
     lead_id = sql.UUIDField(help_text="The lead's id.")
-    applied = sql.BooleanField(help_text="false if the state is older than the stored one.")
+    applied = sql.BooleanField(help_text="false if the state is older than the stored one, or its lead was erased.")
 
 
 # --- Input
