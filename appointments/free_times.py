@@ -67,14 +67,14 @@ def first_free_times(
 
     A day is one of `zone`. Takes one statement.
     """
-    midnights = [datetime.combine(day + timedelta(days=number), time(), zone) for number in range(MAX_DAYS + 1)]
-    busy = busy_spans(host, midnights[0], midnights[-1], without=without)
-    step = HALF_HOUR if duration >= HALF_HOUR else QUARTER
-    week = host.working_week
-    for start, end in pairwise(midnights):
-        working = week.spans(start.astimezone(UTC), end.astimezone(UTC))
+    midnights = (datetime.combine(day + timedelta(days=number), time(), zone) for number in range(MAX_DAYS + 1))
+    days = [midnight.astimezone(UTC) for midnight in midnights]
+    week, step = host.working_week, HALF_HOUR if duration >= HALF_HOUR else QUARTER
+    busy = busy_spans(host, days[0] - week.buffer, days[-1] + duration + week.buffer, without=without)
+    for start, end in pairwise(days):
+        working = week.spans(start, end + duration)  # a call that begins before midnight may end after it
         spans = free_spans(working, busy, buffer=week.buffer, earliest=next_quarter(now))
-        starts = list(free_starts(spans, duration=duration, step=step))
+        starts = [at for at in free_starts(spans, duration=duration, step=step) if at < end]
         if starts:
             return starts
     return []

@@ -251,6 +251,16 @@ def test_the_control_offers_the_free_times_of_the_day_or_of_the_next_one(
     assert "Hana Host is free on Tue 5 Jan: 09:00 09:30 10:00 10:30 11:00 11:30" in moved
 
 
+def test_the_control_offers_calls_that_end_after_the_users_midnight(closer: Client, organization: Organization):
+    seoul = make_member(organization, "min@acme.example", first_name="Min", time_zone="Asia/Seoul")
+    hour = make_event_type(organization, "Strategy call", duration_minutes=60)
+    set_working_hours(member=seoul, hours=[[["08:30", "10:30"]]] * 7, days_off=None, buffer_minutes=0)
+
+    page = times(closer, organization, "", host=seoul.pk, event_type=hour.pk)
+
+    assert page.endswith("Min is free on Tue 5 Jan: 00:00 00:30 23:30")
+
+
 def test_the_control_of_a_next_step_is_about_ones_own_day(closer: Client, booked: Appointment):
     values = {"organization": booked.organization_id, "lead": booked.lead_id, "minutes": 15, "field": "at"}
 
