@@ -15,8 +15,9 @@ from pipeline_backend.web.turns import Turn
 Headers = list[tuple[str, str]]
 Refusal = tuple[int, Headers, bytes]  # as Granian's response_bytes() takes it
 
-# Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
-FAST_PATHS = {"/livez", "/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
+# Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too. The last two receive
+# webhooks of the local run, thousands after an import.
+FAST_PATHS = {"/livez", "/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox", "/local/removed"}
 
 # Without the value of one of these, a request would mean something else. Other headers may be unreadable.
 ASCII_HEADERS = frozenset({"cookie", "idempotency-key", "if-match"})
