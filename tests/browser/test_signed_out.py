@@ -69,6 +69,24 @@ def test_a_note_is_kept_until_the_person_signs_in_again(
     assert members.take_problems() == []
 
 
+def test_on_a_phone_the_reason_is_not_covered_by_the_form(members: Members):
+    context = members.sign_in("MANAGER")
+    page, note, send = open_note(context, members.site.rows["leads.lead"])
+    page.set_viewport_size({"width": 360, "height": 560})
+    note.fill("Typed on a phone")
+    lose_session(context)
+    send.click()
+
+    reason = page.get_by_role("alert")
+    expect(reason).to_be_visible()
+    assert reason.evaluate(
+        "box => { const {left, top} = box.getBoundingClientRect();"
+        " return box.contains(document.elementFromPoint(left + 20, top + 20)); }"
+    )
+    context.close()
+    assert members.take_problems() == []
+
+
 def test_a_form_is_not_sent_as_another_person_who_has_signed_in_since(members: Members):
     text = "Typed by the manager, and stored as theirs"
     context = members.sign_in("MANAGER")

@@ -82,10 +82,11 @@ async function sendIfSignedIn(form, submitter, url) {
 function keepForm(form, reason, url, act) {
   delete form.dataset.state;
   const text =
-    '<p id="not-sent" role="alert" class="bg-orange-100 text-orange-700 mb-3 px-3 py-3 rounded-default">' +
+    '<div id="not-sent" role="alert" class="bg-orange-100 text-orange-700 mb-3 px-3 py-3 rounded-default">' +
     `<span></span> Nothing is lost: <a class="underline" href="${url}" target="_blank">${act} in another tab</a>, ` +
-    "then press the button here again.</p>";
-  form.insertAdjacentHTML("beforebegin", text);
+    "then press the button here again.</div>";
+  // A form above the page would cover what is before it.
+  form.insertAdjacentHTML(getComputedStyle(form).position === "static" ? "beforebegin" : "afterbegin", text);
   const shown = document.getElementById("not-sent");
   shown.querySelector("span").textContent = reason;
   shown.scrollIntoView({ block: "center" });
