@@ -84,8 +84,8 @@ CONTEXT_QUERY = CombinedQuery(
 class BookingData(TypedDict, total=False):
     """The fields of `BookingInputSerializer`, and two more.
 
-    The admin's form chooses the `id` of the new appointment. With `fills_names`, as in that form and in an import, a
-    known lead gets the names that it lacks (L4).
+    The admin's form chooses the `id` of the new appointment. With `fills_names`, as in an import, a known lead gets the
+    names that it lacks (L4).
     """
 
     id: UUID

@@ -17,12 +17,12 @@ from statuses.models import Board
 
 class BookingForm(ScheduleForm):
     lead_email = EmailField(
-        required=False,
-        label="or e-mail",
-        help_text="A new lead is created if none has this e-mail. A known one gets the names that it lacks.",
+        required=False, label="or e-mail", help_text="A new lead is created if none has this e-mail."
     )
-    lead_first_name = TextField(required=False, max_length=255, label="First name")
-    lead_last_name = TextField(required=False, max_length=255, label="Last name")
+    lead_first_name = TextField(
+        required=False, max_length=255, label="First name", help_text="Used only for a new lead."
+    )
+    lead_last_name = TextField(required=False, max_length=255, label="Last name", help_text="Used only for a new lead.")
     lead_phone = TextField(
         required=False, max_length=40, label="Phone", help_text="Used only if the lead has no phone yet."
     )
@@ -79,7 +79,6 @@ class BookingForm(ScheduleForm):
             **values,
             **emails,
             "id": self.instance.pk,
-            "fills_names": True,
             "external_reference": None,
             "schedule_time": truncate_to_ms(data["schedule_time"]),
             "event_type_id": data["event_type"].pk,

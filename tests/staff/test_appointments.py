@@ -11,15 +11,7 @@ from leads.models import CustomField, Lead
 from notifications.models import Kind, Notification
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
-from tests.factories import (
-    events_of,
-    make_api,
-    make_custom_field,
-    make_event_type,
-    make_member,
-    notifications_of,
-    snapshot_of,
-)
+from tests.factories import events_of, make_custom_field, make_event_type, make_member, notifications_of, snapshot_of
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, logged_in_client
 
@@ -75,17 +67,6 @@ def test_a_viewer_is_not_offered_but_stays_who_they_are(owner: Client, appointme
     Appointment.objects.of(appointment.organization).update(host=viewer)
     assert offered(change, "host")
     assert owner.post(change, form_data(owner, change, meeting_url="https://meet.example/9")).status_code == 302
-
-
-def test_a_booking_by_staff_gives_a_known_lead_the_names_that_it_lacks(
-    closer: Client, event_type: EventType, organization: Organization
-):
-    """docs/interface.md, L4"""
-    make_api(organization).post("/api/external/leads", {"email": "ada@example.com", "last_name": "King"})
-
-    lead = book_in_admin(closer, event_type, lead_first_name="Ada", lead_last_name="Lovelace").lead
-
-    assert (lead.first_name, lead.last_name) == ("Ada", "King")
 
 
 def test_a_booking_creates_lead_history_event_notification_and_note(
