@@ -100,10 +100,10 @@ def guess_reading(file_import: Import) -> None:
     is_clear = len(forms) == 1 and all(form not in forms for _, form in unclear - numbers)
     file_import.numbers = forms.pop() if is_clear else ""
     file_import.country = guess_country(phones, domains, file_import.organization.default_country)
-    earlier = Import.objects.of(file_import.organization).filter(kind=file_import.kind).exclude(values={})
-    file_import.values = inherited(
-        earlier.order_by("-created_at", "-id").values_list("values", flat=True).first() or {}
-    )
+    # Also of one without any: people may have taken them back.
+    others = Import.objects.of(file_import.organization).filter(kind=file_import.kind).exclude(pk=file_import.pk)
+    latest = others.exclude(header=[]).order_by("-created_at", "-id").values_list("values", flat=True).first()
+    file_import.values = inherited(latest or {})
 
 
 def inherited(values: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:

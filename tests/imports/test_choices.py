@@ -227,6 +227,23 @@ def test_a_choice_holds_until_its_value_is_known_or_it_is_taken_back(mia: Client
     assert [(value.text, value.chosen) for value in unknown(third)[0].values] == [("silver", "")]
 
 
+def test_choices_that_are_all_taken_back_do_not_return(mia: Client, organization: Organization) -> None:
+    make_custom_field(organization, "LEAD", "tier", type="SELECT", options=["premium"])
+    file = csv_file(["email", "Tier"], ["a@example.com", "gold"])
+    pages = []
+    for target in ("premium", ""):
+        pages.append(Page(mia, organization, file))
+        pages[-1].check()
+        [value] = unknown(pages[-1])[0].values
+        pages[-1].press("values", **{f"value-{value.column}-{value.key}": target})
+
+    third = Page(mia, organization, file)
+    third.check()
+
+    assert [value.chosen for value in unknown(third)[0].values] == [""]
+    assert pages[1].row.values == {}
+
+
 def test_unknown_values_are_found_beside_many_known_ones(
     mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
