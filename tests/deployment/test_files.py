@@ -215,8 +215,8 @@ def test_nginx_limits_the_pages_that_the_web_server_limits() -> None:
     assert fast_paths is not None
     assert page is not None
     paths = set(re.findall(r'"(.+?)"', fast_paths[1]))
-    # An empty session cookie, a colon, and the path. Only the local run has an inbox.
-    assert {path for path in paths if re.match(page[1], f":{path}")} == {"/local/inbox"}
+    # An empty session cookie, a colon, and the path. Only the local run has receivers of its own webhooks.
+    assert {path for path in paths if re.match(page[1], f":{path}")} == {"/local/inbox", "/local/removed"}
     assert re.match(page[1], ":/admin/login/")
     assert not re.match(page[1], ":/api/external/leads")
     assert not re.match(page[1], ":/static/staff/icon.svg")
