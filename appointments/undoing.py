@@ -56,13 +56,13 @@ def note_ids(appointment: Appointment) -> list[UUID]:
 
 
 def restore_appointments(file_import: Import, left: Mapping[ImportUndo, Appointment], actor: Actor) -> Reasons:
-    reasons, gone = Reasons(), leave_out_members(file_import.organization, [*left], Appointment)
+    reasons, not_restored = Reasons(), leave_out_members(file_import.organization, [*left], Appointment)
     previous = {appointment.pk: appointment.outcome for appointment in left.values()}
     statuses = Status.objects.of(file_import.organization).in_bulk()
     for row, appointment in left.items():
         others = restore_columns(row, appointment, GROUPS)
         appointment.outcome = statuses.get(appointment.outcome_id)
-        texts = (gone.get(appointment.pk), changed_values(appointment, others))
+        texts = (not_restored.get(appointment.pk), changed_values(appointment, others))
         reasons[appointment.pk] = " ".join(filter(None, texts))
     # Their leads' values are restored by themselves, and the leads aren't notified, as by the import.
     if not file_import.sends_invitations:

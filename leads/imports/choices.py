@@ -42,7 +42,7 @@ GROUP = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}", re.ASCII)
 # As the numbers of a workbook are stored, which say nothing of its texts.
 TYPED = re.compile(r"[+-]?\d+\.\d+", re.ASCII)
 MAX_DISTINCT, MAX_UNKNOWN = 200, 50  # values of a column that are read, the most frequent first, and that are shown
-MAX_CHOICES, MAX_INHERITED = 1_000, 500  # of an import, and of these from earlier ones, so that others have room
+MAX_CHOICES, MAX_INHERITED = 1_000, 500  # of an import, and how many of them it takes over from the one before
 # Of the columns of which a page reads the values, those with unknown ones first. Each reads all rows, so 100,000 rows
 # have few of these columns, and no file has more than the page can show: Django accepts 1,000 fields of a form.
 MAX_READ, MIN_COLUMNS, MAX_READ_COLUMNS = 300_000, 3, 18
@@ -100,14 +100,14 @@ def guess_reading(file_import: Import) -> None:
     is_clear = len(forms) == 1 and all(form not in forms for _, form in unclear - numbers)
     file_import.numbers = forms.pop() if is_clear else ""
     file_import.country = guess_country(phones, domains, file_import.organization.default_country)
-    # Also of one without any: people may have taken them back.
+    # The latest import counts even if it has no choices: people may have taken them back.
     others = Import.objects.of(file_import.organization).filter(kind=file_import.kind).exclude(pk=file_import.pk)
     latest = others.exclude(header=[]).order_by("-created_at", "-id").values_list("values", flat=True).first()
     file_import.values = inherited(latest or {})
 
 
 def inherited(values: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Return the meanings of values that the next import begins with: if they are many, any of each column."""
+    """Return the choices that the next import takes over: of too many, equally many for each column."""
     if sum(map(len, values.values())) <= MAX_INHERITED:
         return values
     share = MAX_INHERITED // len(values)
@@ -193,7 +193,7 @@ def unknown_values(file_import: Import) -> tuple[list[UnknownColumn], bool]:
 def values_of_column(file_import: Import, importer: Importer, index: int, column: Column) -> Iterator[UnknownValue]:
     targets = {LEAVE_OUT, *column.targets}
     chosen = {key: id for key, id in file_import.values.get(column.name, {}).items() if id in targets}
-    # Only rows of which cells are left out can have unknown values without a choice.
+    # An unknown value without a choice is only in rows of which a cell is left out.
     found = [(file_import.rows.filter(is_partial=True), False), *([(file_import.rows.all(), True)] if chosen else [])]
     for rows, is_chosen in found:
         for cell, count in frequent_cells(rows, index):
@@ -205,7 +205,7 @@ def values_of_column(file_import: Import, importer: Importer, index: int, column
 
 
 def frequent_cells(rows: QuerySet[ImportRow], index: int) -> list[tuple[str, int]]:
-    """Return the most frequent texts of a column, and in how many rows each is; of spellings, the most frequent."""
+    """Return the most frequent texts of a column, each in its most frequent spelling, and the number of its rows."""
     text = Left(Trim(KeyTextTransform(index, F("cells"))), MAX_NAME + 1)
     texts = rows.order_by().annotate(text=text).values("text").annotate(count=Count("*"), first=Min("number"))
     counts: Counter[str] = Counter()

@@ -357,7 +357,7 @@ def normalize(header: str) -> str:
 def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: dict[str, str]) -> list[str]:
     """Return the name of the column that each header means, or "".
 
-    Of custom fields that differ in signs only, such as Budget € and Budget $, a header means the one with this label.
+    Of custom fields whose labels differ in signs only, such as Budget € and Budget $, it means the one with its text.
     """
     meanings: dict[str, tuple[int, str]] = {}
     labels = {column.label.casefold(): (-2, column.name) for column in columns if column.name.startswith(CUSTOM)}
@@ -368,7 +368,7 @@ def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: 
         for rank, text in enumerate((*column.synonyms, column.label, column.name))
     ]
     own_names = {name for column in columns for name in (column.label, column.name)}
-    # Before the names that other programs use: a custom field can have one of these.
+    # Labels first, because a custom field's can be what another program calls one of our columns.
     for text, meaning in sorted(ranked, key=lambda pair: pair[0] not in own_names):
         meanings.setdefault(normalize(text), meaning)
     names = {column.name for column in columns}

@@ -97,7 +97,9 @@ class LeadImporter(Importer):
     def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
         plans = [self.read(row) for row in rows]
         known = self.find([plan.values["email"] for plan in plans if not plan.problems], lock)
-        self.next_appointments = next_appointments(self.organization, [lead.pk for lead in known.values()])
+        has_steps = any(plan.values.keys() & {"next_touch_point_at", "next_touch_point_type"} for plan in plans)
+        ids = [lead.pk for lead in known.values()] if has_steps else []
+        self.next_appointments = next_appointments(self.organization, ids)  # no statement without ids
         statuses = {status.pk: status for status in self.statuses}
         for plan in plans:
             if plan.problems:

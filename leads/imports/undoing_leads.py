@@ -59,9 +59,9 @@ def undo_leads(file_import: Import, rows: Sequence[ImportUndo], actor: Actor) ->
 
 
 def restore_leads(file_import: Import, rows: Sequence[ImportUndo], leads: Mapping[UUID, Lead], actor: Actor) -> Reasons:
-    reasons, gone = Reasons(), leave_out_members(file_import.organization, rows, Lead)
+    reasons, not_restored = Reasons(), leave_out_members(file_import.organization, rows, Lead)
     for row in rows:
-        lead, texts = leads[row.subject_id], [gone.get(row.subject_id)]
+        lead, texts = leads[row.subject_id], [not_restored.get(row.subject_id)]
         if file_import.kind == ImportKind.APPOINTMENTS:
             # The touch point follows the appointments that are left, and so does the status "booked".
             row.columns = {name: pair for name, pair in (row.columns or {}).items() if name not in TOUCH_POINT}

@@ -74,7 +74,7 @@ class LeadForm(CustomValuesForm):
             status.help_text = "" if status.required else "If empty, the default status for new leads is used."
 
         if "next_touch_point_type" in self.fields:
-            # So that a date that has ended by itself isn't one that the user has changed.
+            # As when the form was opened: a date that has passed since isn't one that the user has changed.
             self.initial.update(touch_point_of(str(self.data.get("version", ""))))
             # "Appointment" is that of the lead's next call, which is set by itself (L13).
             chosen, types = self.initial.get("next_touch_point_type"), self.fields["next_touch_point_type"]
@@ -84,14 +84,14 @@ class LeadForm(CustomValuesForm):
             del self.fields["hand_over_steps"]
 
     def version_of(self, row: Model) -> str:
-        """Return a hash of the values that the form can change; and date and kind of the next step, which end alone."""
+        """Return a hash of the values that the form can change, and the next step date, which can pass meanwhile."""
         names = {*self.service_fields, "phone_country", "custom_values"} - {*TOUCH_POINT}
         values = [field.value_from_object(row) for field in row._meta.concrete_fields if field.name in names]
         at, kind = (getattr(row, name) for name in TOUCH_POINT)
         return f"{sha256(repr(values).encode()).hexdigest()}/{isoformat_z(at) if at else ''}/{kind or ''}"
 
     def is_current(self, row: Model, version: str) -> bool:
-        """Accept another next step date, unless the user has changed it: it ends while the form is open."""
+        """Accept it if only the next step date differs and the user hasn't changed that: it can pass meanwhile."""
         stored, opened = self.version_of(row).split("/"), version.split("/")
         return stored == opened or (stored[0] == opened[0] and not self.changes_touch_point())
 
