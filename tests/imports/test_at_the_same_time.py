@@ -36,7 +36,9 @@ class Interruption:
 
 
 def lead_page(client: Client, organization: Organization) -> Page:
-    return Page(client, organization, csv_file(["email", "first name"], [MERGED, "Ada"]))
+    header = ["email", "first name", "next step", "next step date"]
+    rows = [MERGED, "Ada", "", ""], ["new@example.com", "Neo", "Follow-up", "2030-01-02 10:00"]
+    return Page(client, organization, csv_file(header, *rows))
 
 
 def appointment_page(client: Client, organization: Organization) -> Page:
@@ -80,8 +82,8 @@ def test_a_check_ends_whatever_happens_to_the_leads_meanwhile(
     assert interruption.left == 0
     assert page.row.state == "CHECKED"
     if act == "merge":
-        expected = {"LEADS": "UNCHANGED", "APPOINTMENTS": "CHANGED"}[kind]
-        assert [verdict for _, verdict, _ in page.report()] == [expected]
+        expected = {"LEADS": ["UNCHANGED", "NEW"], "APPOINTMENTS": ["CHANGED"]}[kind]
+        assert [verdict for _, verdict, _ in page.report()] == expected
 
 
 @pytest.mark.usefixtures("_leads")
@@ -96,7 +98,7 @@ def test_rows_of_a_lead_that_was_merged_after_the_check_change_the_kept_one(
     for page in pages:
         page.press("start")
 
-    assert [page.row.counts for page in pages] == [{"UNCHANGED": 1}, {"CHANGED": 1}]
+    assert [page.row.counts for page in pages] == [{"UNCHANGED": 1, "NEW": 1}, {"CHANGED": 1}]
     [appointment] = Appointment.objects.of(organization)
     assert (appointment.lead.email, appointment.outcome and appointment.outcome.name) == (KEPT, "No-show")
 
