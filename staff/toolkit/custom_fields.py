@@ -75,10 +75,12 @@ def export_columns(fields: list[CustomField], taken: set[str]) -> list[Column]:
 
 
 def exported(fields: list[CustomField], values: dict[str, JsonValue]) -> Cell:
-    value = next((values[str(field.pk)] for field in fields if str(field.pk) in values), None)
+    """Return the value of the row's organization's field among these, which can have several types."""
+    field = next((field for field in fields if str(field.pk) in values), None)
+    value = values[str(field.pk)] if field else None
     if isinstance(value, bool):
         return yes_or_no(value)
-    if isinstance(value, str) and fields[0].type == CustomField.Type.DATE:
+    if field and isinstance(value, str) and field.type == CustomField.Type.DATE:
         return date.fromisoformat(value)
     return value
 

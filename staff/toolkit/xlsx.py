@@ -14,6 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001  of Excel's count of days
 MAX_TEXT, CUT = 32_767, "… (cut: a cell can't have more)"  # UTF-16 units in a cell
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+CODE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")  # begins a character's code, such as _x000D_
 DATE_STYLE, TIME_STYLE, HEADER_STYLE = 1, 2, 3  # positions in the cellXfs of styles.xml
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -83,7 +84,7 @@ def cell_xml(value: Any, style: str) -> str:
     if kind is int or kind is float:
         return f"<c><v>{value!r}</v></c>"
     text = fit(NOT_XML.sub("", str(value)))
-    return f'<c t="inlineStr"{style}><is><t xml:space="preserve">{escape(text)}</t></is></c>'
+    return f'<c t="inlineStr"{style}><is><t xml:space="preserve">{escape(CODE.sub("_x005F_", text))}</t></is></c>'
 
 
 def fit(text: str) -> str:

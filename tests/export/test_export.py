@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment
+from leads.imports.files import read_rows
 from leads.models import Lead
 from optins.models import OptIn
 from organizations.models import MemberRole, Organization, SecurityEvent, User
@@ -51,6 +52,33 @@ def test_a_lead_is_exported_with_its_people_phone_and_custom_values(
         "E-mail (email)": "other",
     }
     assert {header: row[header] for header in expected} == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_custom_fields_of_two_organizations_with_one_label_and_different_types_share_a_column(
+    organization: Organization, other_organization: Organization, client_with, api, other_api, kind: str
+):
+    day = make_custom_field(organization, "LEAD", "start", type="DATE")
+    text = make_custom_field(other_organization, "LEAD", "start")
+    manager = client_with(MemberRole.MANAGER)
+    user = User.objects.get(email="new-manager@acme.example")
+    add_member(organization=other_organization, user=user, role=MemberRole.MANAGER)
+    for submits, field, value in ((api, day, "2026-01-02"), (other_api, text, "soon")):
+        submits.submit(email="ada@example.com")
+        Lead.objects.of(field.organization).update(custom_values={str(field.pk): value})
+
+    values = {row["Organization"]: row["Start"] for row in exported(manager, Lead, kind)}
+
+    expected = "2026-01-02" if kind == "csv" else datetime(2026, 1, 2)  # noqa: DTZ001
+    assert values == {"Acme": expected, "Globex": "soon"}
+
+
+def test_text_that_looks_like_a_code_of_a_workbook_stays_as_it_is(manager: Client, api: ApiClient):
+    api.submit(email="ada@example.com", first_name="_x000D_ Ada", last_name="O_x005F_x_x0041_ _xyz")
+
+    _, (_, cells) = read_rows(download(manager, Lead, "xlsx"))
+
+    assert cells[:3] == ["ada@example.com", "_x000D_ Ada", "O_x005F_x_x0041_ _xyz"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
