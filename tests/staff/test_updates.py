@@ -114,6 +114,16 @@ def test_ones_own_changes_are_not_told_and_asking_is_no_use_of_the_session(
         assert api.get_appointment(id)["outcome"]["role"] == "CANCELED"
 
 
+def test_only_reading_by_a_page_that_a_person_has_opened_leaves_no_trace(owner: Client) -> None:
+    with time_machine.travel("2026-11-18T10:00:00Z") as clock:
+        owner.get("/admin/", headers=REFRESH)
+        first = owner.session["usage"]["used_at"]
+        clock.shift(timedelta(minutes=10))
+        owner.post("/admin/", headers=REFRESH)
+
+        assert owner.session["usage"]["used_at"] > first
+
+
 def test_nobody_hears_of_another_organization(
     owner: Client, api: ApiClient, other_organization: Organization, other_api: ApiClient
 ) -> None:
