@@ -227,7 +227,7 @@ class AppointmentImporter(Importer):
                 plan.change(label, getattr(stored, name), values[name], **{name: values[name]})
         self.compare_custom_values(plan, stored)
         if "note" in values and (stored.pk, values["note"]) not in notes:
-            plan.changes.append("Note: added")
+            plan.show("Note: added", "Note", values["note"])
         self.refuse_changes(plan, stored, email)
 
     def keep_outcome(self, plan: Plan, current: Status | None) -> None:

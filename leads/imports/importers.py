@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone, tzinfo
-from functools import partial
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache, partial
 from hashlib import blake2b
 from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
@@ -129,9 +129,14 @@ class Plan:
     def change(self, label: str, before: object, after: object, **fields: object) -> None:
         if before != after:
             self.fields.update(fields)
-            values = repr((label, before or None, after)).encode("utf-8", "surrogatepass")
-            self.hashes.append(int.from_bytes(blake2b(values, digest_size=8).digest(), signed=True))
-            self.changes.append(f"{label}: {f'{text_of(before)} → ' if self.subject else ''}{text_of(after)}")
+            text = f"{label}: {f'{text_of(before)} → ' if self.subject else ''}{text_of(after)}"
+            self.show(text, label, before or None, after)
+
+    def show(self, text: str, *values: object) -> None:
+        """Add a change: its text for people, and its values, which the import compares with those of the check."""
+        content = repr(values).encode("utf-8", "surrogatepass")
+        self.hashes.append(int.from_bytes(blake2b(content, digest_size=8).digest(), signed=True))
+        self.changes.append(text)
 
 
 class Importer:
@@ -344,6 +349,25 @@ def zone_of(header: str) -> tzinfo | None:
         offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
         return timezone(offset if match[1] == "+" else -offset)
     return get_zone(name) if name in zone_names() else None
+
+
+def unclear_zone(header: str) -> str:
+    """Return how a header ends if that is meant as a time zone and names none, such as PST or (UTC+25), or ""."""
+    if zone_of(header):
+        return ""
+    text = header.rstrip(") ")
+    name = text.rpartition("(")[2] if header.rstrip().endswith(")") else text.rpartition(" ")[2]
+    start = re.match("[A-Za-z]+/?", name)
+    return name if start and start[0] in zone_words() else ""
+
+
+@cache
+def zone_words() -> frozenset[str]:
+    """Return abbreviations, such as PST, most of which several zones use, and how full names begin: Europe/."""
+    days = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC)
+    abbreviations = {str(day.astimezone(get_zone(name)).tzname()) for name in zone_names() for day in days}
+    areas = {f"{name.partition('/')[0]}/" for name in zone_names() if "/" in name}
+    return frozenset({*abbreviations, *areas, "ET", "CT", "MT", "PT"})
 
 
 def normalize(header: str) -> str:

@@ -190,6 +190,21 @@ def test_what_was_deleted_since_the_check_is_not_added_again(
     assert not Lead.objects.of(organization).exists()
 
 
+@pytest.mark.usefixtures("_leads")
+def test_a_note_that_was_deleted_since_the_check_is_not_added_again(mia: Client, organization: Organization) -> None:
+    file = csv_file(["reference", "note"], ["ref-1", "Wrong person"])
+    Page(mia, organization, file, kind="APPOINTMENTS").run()
+    page = Page(mia, organization, file, kind="APPOINTMENTS")
+    page.check()
+    checked = page.report()
+    Note.objects.of(organization).delete()
+
+    page.press("start")
+
+    assert checked == [(2, "UNCHANGED", "")]
+    assert not Note.objects.of(organization).exists()
+
+
 def test_what_a_colleague_has_added_to_a_long_text_since_the_check_stays(
     mia: Client, organization: Organization, api: ApiClient
 ) -> None:

@@ -360,6 +360,29 @@ def test_a_header_names_the_zone_of_its_times(zone: str, time: str, mia: Client,
     assert f"{lead_with(organization, 'a@example.com').next_touch_point_at:%H:%M}" == time
 
 
+@pytest.mark.parametrize("end", ["(PST)", "(EDT)", "CEST", "(PT)", "GMT", "(UTC+25)", "(Europe/Berln)", "UTC+2"])
+def test_a_header_whose_zone_is_not_clear_is_refused(end: str, mia: Client, organization: Organization) -> None:
+    header = f"Next step date {end}"
+    page = Page(mia, organization, csv_file(["email", header], ["a@example.com", "2027-01-05 10:00"]))
+    choice = {"column-0": "email", "column-1": "next_touch_point_at"}
+
+    [problem] = page.press("columns", **choice).context["problems"]
+
+    assert problem.startswith("Which time zone is this?")
+    assert problem.endswith(f"“{header}”")
+    assert page.press("columns", **{"column-0": "email", "column-1": ""}).status_code == 302
+
+
+@pytest.mark.parametrize("end", ["(optional)", "(US)", "(dd/mm/yyyy)", "start", "(24h)", "(EST)", "(UTC)"])
+def test_other_words_of_a_header_are_no_zone(end: str, mia: Client, organization: Organization) -> None:
+    file = csv_file(["email", f"Next step date {end}"], ["a@example.com", "2027-01-05 10:00"])
+    page = Page(mia, organization, file)
+
+    response = page.press("columns", **{"column-0": "email", "column-1": "next_touch_point_at"})
+
+    assert response.status_code == 302
+
+
 def test_a_column_of_fields_that_differ_in_signs_only_is_the_one_with_its_label(
     mia: Client, organization: Organization
 ) -> None:
