@@ -44,8 +44,13 @@ def without_other_members(node: Any) -> Any:
 
 
 def validator_of(content: Schema) -> Draft202012Validator:
-    schema = without_other_members(content["application/json"]["schema"])
-    return Draft202012Validator(schema | {"components": strict_components()}, validate_formats=True)
+    return validator(json.dumps(without_other_members(content["application/json"]["schema"])))
+
+
+@cache
+def validator(schema: str) -> Draft202012Validator:
+    """Many operations have the same answers."""
+    return Draft202012Validator(json.loads(schema) | {"components": strict_components()}, validate_formats=True)
 
 
 @cache

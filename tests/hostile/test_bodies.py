@@ -8,6 +8,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -191,13 +192,17 @@ def test_unknown_fields_are_ignored_whatever_their_names(operation_client, opera
     assert response.status_code == expected.status_code
 
 
+@cache
+def zip_bomb() -> bytes:
+    return gzip.compress(b" " * 50 * MIB)
+
+
 @each_operation
 def test_a_compressed_body_is_415(nothing_changes, operation_client, operation):
     plain = json.dumps(VALID_BODIES[operation]).encode()
-    zip_bomb = gzip.compress(b" " * 50 * MIB)
     compressed = [
         ("gzip", gzip.compress(plain)),
-        ("gzip", zip_bomb),
+        ("gzip", zip_bomb()),
         ("deflate", zlib.compress(plain)),
         ("br", plain),
         ("zstd", plain),
