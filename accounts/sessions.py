@@ -11,8 +11,10 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.backends.base import UpdateError
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.middleware.csrf import get_token
 from django.urls import reverse
@@ -175,6 +177,12 @@ def sessions_page(request: HttpRequest) -> HttpResponse:
     else:
         messages.warning(request, "That session has already ended.")
     return HttpResponseRedirect(reverse("admin:sessions"))
+
+
+@receiver([user_logged_in, user_logged_out], dispatch_uid="accounts.sessions")
+def drop_messages(request: HttpRequest, **options: object) -> None:
+    """Show nobody what was to be said to the one before: unread messages are in a cookie, which outlives a session."""
+    list(messages.get_messages(request))
 
 
 def token_view(request: HttpRequest) -> HttpResponse:

@@ -63,6 +63,25 @@ def test_a_person_sees_their_sessions_and_no_one_elses(host: Membership, other_o
     assert laptop.session.session_key not in page
 
 
+def test_a_message_that_nobody_has_read_is_shown_to_nobody_else(host: Membership, organization: Organization):
+    client = sign_in("hana@acme.example")
+    make_member(organization, "zoe@acme.example")
+    zoe = {"username": "zoe@acme.example", "password": "secret-of-tests"}
+
+    client.post(PAGE, {"session": "ended"})
+    client.post(reverse("admin:logout"))
+    after_signing_out = client.get(reverse("admin:login")).content.decode()
+    client.force_login(host.user)
+    client.post(PAGE, {"session": "ended"})
+    client.post(reverse("admin:login"), zoe)
+    after_signing_in = client.get("/admin/").content.decode()
+
+    assert "has already ended" not in after_signing_out
+    assert "has already ended" not in after_signing_in
+    client.post(PAGE, {"session": "ended"})
+    assert "has already ended" in client.get("/admin/").content.decode()
+
+
 def test_one_session_can_be_ended(host: Membership):
     phone, tablet, laptop = (sign_in("hana@acme.example", agent) for agent in (CHROME, CHROME, FIREFOX))
     id = next(session["id"] for session in listed(phone) if session["is_current"])
