@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
+from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR, SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -23,6 +23,7 @@ from organizations.saved_views import MAX_QUERY, change_view, delete_view, save_
 from staff.toolkit.actions import AnyPage
 
 VIEW_VAR, SAVED_VAR, COLUMNS_VAR = "view", "saved", "columns"
+ORGANIZATION_VAR = "organization__id__exact"  # the list's filter
 SHARERS = BACK_OFFICE
 
 
@@ -88,6 +89,7 @@ def form_values(cl: Any) -> dict[str, object] | None:  # a ViewChangeList, whose
     request, organizations = cl.request, list(member_organizations(cl.request))
     if not organizations:
         return None
+    filtered = [row for row in organizations if request.GET.getlist(ORGANIZATION_VAR) == [str(row.pk)]]
     query = request.GET.copy()
     query[VIEW_VAR] = cl.view.name
     if cl.has_own_columns:
@@ -97,7 +99,7 @@ def form_values(cl: Any) -> dict[str, object] | None:  # a ViewChangeList, whose
         "query": clean_query(cl.model_admin, query),
         "save_url": reverse(f"{prefix}_save_view"),
         "change_url": reverse(f"{prefix}_change_view"),
-        "organizations": organizations,
+        "organizations": filtered or organizations,
         "may_share": bool(organization_ids(request, SHARERS)),
         "may_change": cl.saved_view is not None and may_change(request, cl.saved_view),
     }
@@ -153,15 +155,31 @@ def respond(page: AnyPage, request: HttpRequest, *, is_new: bool) -> HttpRespons
 
 def add(page: AnyPage, request: HttpRequest, data: dict[str, Any]) -> tuple[str, str]:
     """Save a new view; return the message, and the query that opens the view. Raises DomainError."""
-    organization = data["organization"] or member_organizations(request).first()
-    if organization is None:
-        raise PermissionDenied
+    organization = organization_of(request, data)
     if data["is_shared"] and not has_role(request, SHARERS, organization.pk):
         raise Conflict(f"You may not share views with everybody at {organization}.")
     owner = None if data["is_shared"] else Membership.objects.of(organization).get(user=current_user(request))
     values = {name: data[name] for name in ("name", "query", "replace")}
     view = save_view(organization=organization, owner=owner, page=page.opts.label_lower, **values)
     return f"View “{view.name}” saved.", f"{VIEW_VAR}={view.pk}"
+
+
+def organization_of(request: HttpRequest, data: dict[str, Any]) -> Organization:
+    """Return the organization by which the view's list is filtered, else the one that was chosen, else the first.
+
+    A search without this filter is no view for members of several: it can name a lead of any of them, and erasing a
+    lead deletes what its own organization's views say about it. Raises Conflict and PermissionDenied.
+    """
+    organizations = list(member_organizations(request))
+    if not organizations:
+        raise PermissionDenied
+    query = QueryDict(data["query"])
+    if filtered := query.getlist(ORGANIZATION_VAR):
+        organizations = [row for row in organizations if filtered == [str(row.pk)]]
+    if not organizations or (SEARCH_VAR in query and len(organizations) > 1):
+        raise Conflict("Filter the list by one of your organizations before you save it.")
+    chosen: Organization | None = data["organization"]
+    return chosen if chosen in organizations else organizations[0]
 
 
 def change(page: AnyPage, request: HttpRequest, data: dict[str, Any]) -> tuple[str, str]:
@@ -175,5 +193,7 @@ def change(page: AnyPage, request: HttpRequest, data: dict[str, Any]) -> tuple[s
         delete_view(organization=view.organization, view_id=view.pk)
         return f"View “{view.name}” deleted.", ""
     field = "name" if data["act"] == "rename" else "query"
+    if field == "query" and organization_of(request, {**data, "organization": view.organization}) != view.organization:
+        raise Conflict(f"The view is for {view.organization}. Save the list as a new view.")
     change_view(organization=view.organization, view_id=view.pk, version=data["version"], **{field: data[field]})
     return "View saved.", f"{VIEW_VAR}={view.pk}"

@@ -206,8 +206,8 @@ def test_a_member_of_several_organizations_chooses_one_and_an_operator_gets_no_f
     Membership.objects.create(organization=other_organization, user=member.user, role=MemberRole.OWNER)
     client = logged_in_client(member)
 
-    save(client, "Of Globex", organization=str(other_organization.pk), is_shared="on")
-    refused = save(client, "Of Acme", organization=str(organization.pk), is_shared="on")
+    save(client, "Of Globex", "view=all", organization=str(other_organization.pk), is_shared="on")
+    refused = save(client, "Of Acme", "view=all", organization=str(organization.pk), is_shared="on")
 
     assert saved("Of Globex").organization == other_organization
     assert shown_messages(refused)[-1] == "You may not share views with everybody at Acme."
@@ -216,6 +216,34 @@ def test_a_member_of_several_organizations_chooses_one_and_an_operator_gets_no_f
     assert "views/save/" not in operator.get(LEADS).content.decode()
     assert save(operator, "Operator's").status_code == 403
     assert labels(operator)[-1] == "All"
+
+
+def test_a_search_of_a_member_of_several_organizations_is_saved_where_its_rows_are(
+    organization: Organization, other_organization: Organization
+):
+    """Erasing a lead deletes what the views of its organization say about it."""
+    member = make_member(organization, "both@acme.example", role=MemberRole.MANAGER)
+    Membership.objects.create(organization=other_organization, user=member.user, role=MemberRole.OWNER)
+    client = logged_in_client(member)
+    acme, globex = (f"organization__id__exact={row.pk}" for row in (organization, other_organization))
+
+    offered = client.get(f"{LEADS}?view=all&{globex}&q=ada").context["cl"].saving["organizations"]
+    save(client, "Ada", f"view=all&{globex}&q=ada", organization=str(organization.pk))
+    save(client, "All", "view=all", organization=str(organization.pk))
+    refused = save(client, "Eve", "view=all&q=eve", organization=str(organization.pk))
+    changed = [change(client, saved("All"), "save", query=f"view=all&q=eve{query}") for query in ("", f"&{globex}")]
+    change(client, saved("Ada"), "rename", query=f"view=all&{acme}&q=ada", name="Ada's")
+
+    assert offered == [other_organization]
+    assert (saved("Ada's").organization, saved("All").organization) == (other_organization, organization)
+    assert [shown_messages(response)[-1] for response in (refused, *changed)] == [
+        "Filter the list by one of your organizations before you save it.",
+        "Filter the list by one of your organizations before you save it.",
+        "The view is for Acme. Save the list as a new view.",
+    ]
+    assert saved("All").query == "view=all"
+    change(client, saved("All"), "save", query=f"view=all&q=eve&{acme}")
+    assert "q=eve" in saved("All").query
 
 
 def test_the_addresses_of_the_forms_lead_to_the_list_when_they_are_opened(owner: Client):
