@@ -20,6 +20,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Left, Trim
 
 from foundation.api.exceptions import ValidationFailed
+from foundation.db.timestamps import now
 from leads.imports.importers import IMPORTERS, LEAVE_OUT, Column, Importer, value_key
 from leads.imports.models import DateOrder, Import, ImportKind, ImportRow, ImportState, NumberFormat, Verdict
 from leads.imports.services import PARTIAL, begin, lock, refuse_older
@@ -100,9 +101,10 @@ def guess_reading(file_import: Import) -> None:
     is_clear = len(forms) == 1 and all(form not in forms for _, form in unclear - numbers)
     file_import.numbers = forms.pop() if is_clear else ""
     file_import.country = guess_country(phones, domains, file_import.organization.default_country)
-    # The latest import counts even if it has no choices: people may have taken them back.
+    # Those of the import that got or lost one last, even if it has none left. Imports that weren't read have none yet.
     others = Import.objects.of(file_import.organization).filter(kind=file_import.kind).exclude(pk=file_import.pk)
-    latest = others.exclude(header=[]).order_by("-created_at", "-id").values_list("values", flat=True).first()
+    order = F("values_at").desc(nulls_last=True), "-created_at", "-id"
+    latest = others.exclude(mapping=[]).order_by(*order).values_list("values", flat=True).first()
     file_import.values = inherited(latest or {})
 
 
@@ -261,6 +263,7 @@ def choose_values(
         if target:
             chosen[key] = target
     stored.values = {name: chosen for name, chosen in stored.values.items() if chosen}
+    stored.values_at = now()
     if sum(map(len, stored.values.values())) > MAX_CHOICES:
         raise ValidationFailed({"": [f"An import can have at most {MAX_CHOICES:,} choices. Correct the file instead."]})
     begin(stored, ImportState.CHECKING, {})

@@ -183,16 +183,22 @@ class Importer:
         chosen: dict[str, str] = self.file_import.values.get(column.name, {})
         if not chosen:
             return read
+        targets = set(column.targets.values())
 
         def read_chosen(text: str) -> Any:  # noqa: ANN401  # whatever the column's values are
-            """Return what the text means by itself, or else what people have chosen for it."""
+            """Return what the text means by itself, or else what people have chosen for it.
+
+            A retired status is no target: people may have chosen another one for it.
+            """
+            target = chosen.get(value_key(self.organization, text), "")
+            has_choice = target == LEAVE_OUT or target in column.targets
             try:
-                return read(text)
+                value = read(text)
             except ValueError:
-                target = chosen.get(value_key(self.organization, text), "")
-                if target != LEAVE_OUT and target not in column.targets:
+                if not has_choice:
                     raise
                 return column.targets.get(target)
+            return column.targets.get(target) if has_choice and value not in targets else value
 
         return read_chosen
 

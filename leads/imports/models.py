@@ -80,6 +80,7 @@ class Import(TenantModel, ActorFields):
     time_of_day = models.TimeField(null=True, blank=True)  # of dates without one
     # By column: what cells stand for, by the hash of their text (`leads.imports.choices`).
     values = models.JSONField(default=dict, db_default={}, editable=False)
+    values_at = MillisecondDateTimeField(null=True, editable=False)  # when people last chose one or took one back
     # Of refused and of partial rows by reason, which quotes no cell: {"REFUSED": {"E-mail: is missing": 3}}.
     reasons = models.JSONField(default=dict, db_default={}, editable=False)
     problem = models.TextField(blank=True)  # why the file was refused

@@ -15,7 +15,7 @@ from leads.imports.files import read_rows
 from leads.imports.models import Import
 from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization
-from tests.factories import make_custom_field, make_member
+from tests.factories import make_custom_field, make_member, make_status
 from tests.imports.files import Page, csv_file, workbook
 
 GERMAN = csv_file(
@@ -242,6 +242,41 @@ def test_choices_that_are_all_taken_back_do_not_return(mia: Client, organization
 
     assert [value.chosen for value in unknown(third)[0].values] == [""]
     assert pages[1].row.values == {}
+
+
+def test_choices_outlast_a_file_that_is_refused_and_one_that_was_read_before_them(
+    mia: Client, organization: Organization
+) -> None:
+    file = csv_file(["email", "status"], ["a@example.com", "neu"])
+    first, second = Page(mia, organization, file), Page(mia, organization, file)
+    first.check()
+    first.choose(neu="Won")
+    second.check()
+    rows = b"".join(b"%d@example.com,neu\n" % number for number in range(700))
+    refused = Page(mia, organization, b"email,status\n" + rows + b'b@example.com,"open\n')
+
+    third = Page(mia, organization, file)
+    third.check()
+
+    assert refused.row.problem.startswith("The row at line 702 has a quotation mark")
+    assert third.report() == [(2, "NEW", "Status: Won")]
+
+
+@pytest.mark.parametrize(("target", "details"), [("Won", "Status: Won"), ("Leave empty", "")])
+def test_another_status_can_be_chosen_for_a_retired_one(
+    target: str, details: str, mia: Client, organization: Organization
+) -> None:
+    make_status(organization, "Old stage", is_active=False)
+    page = Page(mia, organization, csv_file(["email", "status"], ["a@example.com", "Old stage"]))
+    page.check()
+    [column] = unknown(page)
+    [value] = column.values
+    chosen = next((id for id, name in column.targets.items() if name == target), choices.LEAVE_OUT)
+
+    page.press("values", **{f"value-{value.column}-{value.key}": chosen})
+
+    assert value.text == "Old stage"
+    assert page.report() == [(2, "NEW", details)]
 
 
 def test_unknown_values_are_found_beside_many_known_ones(
