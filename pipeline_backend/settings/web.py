@@ -16,7 +16,7 @@ IMPORT_LIMIT = 10 * BODY_LIMIT  # of an uploaded file of leads or appointments
 BODIES_LIMIT = 64 * BODY_LIMIT  # of all requests of a web process together, until they are answered
 BODIES_LIMIT_PER_CLIENT = BODIES_LIMIT // 4
 RESPONSES_LIMIT_PER_GROUP = 1024 * BODY_LIMIT  # on disk, of an organization's or network's slow readers
-BODY_SECONDS = 20  # for all of a body: a mebibyte at half a megabit a second. Caddy waits longer (Caddyfile)
+BODY_SECONDS = 20  # for a mebibyte, at half a megabit a second; files get more. Caddy waits longer (Caddyfile)
 
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0  # a year, as browsers' preload lists require
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS

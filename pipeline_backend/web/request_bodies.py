@@ -132,6 +132,11 @@ def body_limit(environ: WSGIEnvironment, path: str) -> int:
     return settings.IMPORT_LIMIT + FORM_FIELDS if path == UPLOAD_PATH else settings.BODY_LIMIT
 
 
+def seconds_to_read(limit: int) -> int:
+    """Return how long a client has for a body that may have this many bytes."""
+    return settings.BODY_SECONDS * max(1, limit // settings.BODY_LIMIT)
+
+
 def should_read_body(environ: WSGIEnvironment, path: str) -> bool:
     """Return whether the request has a body that its route takes.
 

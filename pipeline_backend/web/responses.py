@@ -44,9 +44,16 @@ def refusal(status: int, message: str, *, is_page: bool = False, retry_after: in
 
 LENGTH_REQUIRED = refusal(411, "Send this with a Content-Length.", is_page=True)
 REQUEST_TIMEOUT = refusal(408, "The request body did not arrive in time")
+FORM_TIMEOUT = refusal(408, "The connection was too slow. Go back and try again, a large file in parts.", is_page=True)
 STOPPING = refusal(503, "The web server is stopping")
 LIVE = 200, STOPPING[1], orjson.dumps({"status": "ok"})
 TOO_MANY_BODIES = refusal(503, UNAVAILABLE, retry_after=RETRY_AFTER_SECONDS)
+TOO_MANY_FORMS = refusal(
+    503,
+    "Too many files are being sent at once. Go back and try again in a minute.",
+    is_page=True,
+    retry_after=RETRY_AFTER_SECONDS,
+)
 
 
 def turn_refusal(reason: turns.Refusal) -> Refusal:

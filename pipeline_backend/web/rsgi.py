@@ -27,7 +27,14 @@ from foundation.api.request_owner import PERSON
 from pipeline_backend.web import responses, turns
 from pipeline_backend.web.credentials import KnownCredentials, PageCounter
 from pipeline_backend.web.metrics import count_refusal
-from pipeline_backend.web.request_bodies import BodyMemory, body_limit, body_of, should_read_body, takes_body
+from pipeline_backend.web.request_bodies import (
+    BodyMemory,
+    body_limit,
+    body_of,
+    seconds_to_read,
+    should_read_body,
+    takes_body,
+)
 from pipeline_backend.web.requests import Refusal, Request
 from pipeline_backend.web.warm_up import warm_up
 
@@ -108,20 +115,20 @@ class RsgiApplication:
             turn = self.credentials.find(request.credential, request.environ, request.client, is_page=request.is_page)
             request.body = body_of(turn, request.client)
             try:
-                async with asyncio.timeout(settings.BODY_SECONDS) as self.body_memory.reading[request.body]:
+                async with asyncio.timeout(seconds_to_read(limit)) as self.body_memory.reading[request.body]:
                     async for chunk in request.protocol:
                         if not self.body_memory.reserve(request.body, len(chunk)):
-                            return responses.TOO_MANY_BODIES
+                            return responses.TOO_MANY_FORMS if request.is_page else responses.TOO_MANY_BODIES
                         body += chunk
                         if request.body.size > limit:
                             break
             except (TimeoutError, ProtocolClosed, ProtocolError):
-                return responses.REQUEST_TIMEOUT
+                return responses.FORM_TIMEOUT if request.is_page else responses.REQUEST_TIMEOUT
             finally:
                 is_given_up = self.body_memory.reading.pop(request.body, None) is None
             # It may have arrived just then. And Granian ends the loop without an error if the client disconnects.
             if is_given_up or (announced.isdecimal() and request.body.size < int(announced)):
-                return responses.REQUEST_TIMEOUT
+                return responses.FORM_TIMEOUT if request.is_page else responses.REQUEST_TIMEOUT
             request.environ["CONTENT_LENGTH"] = str(request.body.size)
             request.has_unread_body = request.body.size > limit
         request.environ["wsgi.input"] = io.BytesIO(body)

@@ -85,8 +85,8 @@ def client(organization: Organization, monkeypatch: pytest.MonkeyPatch) -> Clien
 def interrupt_at_each_moment(interrupt: Interrupt, send: Callable[[int], Any], accepted: set[int]) -> int:
     """Send numbered requests, and interrupt each a little later than the one before.
 
-    Assert that each is accepted or a 503, and is accepted when it is repeated, at the latest by the third repetition: on
-    a busy machine, the new connection can take too long. Return how many have been sent when one has got to its end.
+    Assert that each is accepted or a 503, and is accepted when it is repeated, by the third time at the latest: on a
+    busy machine, the new connection can take too long. Return how many have been sent when one has got to its end.
     """
     statuses = set()
     for moment in range(1, MAX_MOMENTS):

@@ -18,6 +18,7 @@ from django.conf import settings
 
 from dev.local import processes
 from organizations.keys import new_key
+from pipeline_backend.web.request_bodies import seconds_to_read
 from tests.deployment import proxies
 from tests.deployment.files import ROOT
 from tests.deployment.proxies import Proxy
@@ -265,7 +266,7 @@ def test_bodies_over_a_mebibyte_are_refused_as_json(proxy: Proxy, length: str) -
 
 def test_slow_clients_are_disconnected(server: Server, kind: str) -> None:
     times = {
-        "caddy": {"read_header 5s": "read_header 1s", "read_body 30s": "read_body 1s"},
+        "caddy": {"read_header 5s": "read_header 1s", "read_body 4m": "read_body 1s"},
         "nginx": {"header_timeout 5s": "header_timeout 1s", "body_timeout 10s": "body_timeout 1s"},
     }
     slow = proxies.start(server, kind, "slow", server.web_port, tls=False, changes=times[kind])
@@ -296,11 +297,9 @@ def is_closed(client: socket.socket) -> bool:
 
 def test_the_web_server_gives_up_a_body_before_caddy_does(server: Server) -> None:
     """Caddy would answer 200, without any content."""
-    read_body = re.search(r"read_body (\d+)s", (ROOT / "Caddyfile").read_text())
+    read_body = re.search(r"read_body (\d+)m", (ROOT / "Caddyfile").read_text())
     web_port = server.start_web("impatient", **overriding(BODY_SECONDS=1))
-    patient = proxies.start(
-        server, "caddy", "patient", web_port, tls=False, changes={"read_body 30s": "read_body 600s"}
-    )
+    patient = proxies.start(server, "caddy", "patient", web_port, tls=False, changes={"read_body 4m": "read_body 10m"})
     lines = [f"POST {BOOKING} HTTP/1.1", "host: localhost", f"x-api-key: {new_key().text}", "content-length: 9"]
     with socket.create_connection(("127.0.0.1", patient.http_port), SECONDS) as client:
         client.sendall("\r\n".join([*lines, "content-type: application/json", "", "1"]).encode())
@@ -312,7 +311,7 @@ def test_the_web_server_gives_up_a_body_before_caddy_does(server: Server) -> Non
 
     assert answer.status == 408
     assert read_body is not None
-    assert int(read_body[1]) > settings.BODY_SECONDS
+    assert int(read_body[1]) * 60 > seconds_to_read(settings.IMPORT_LIMIT)
 
 
 def test_an_unavailable_web_server_is_an_error_as_json(unavailable: Proxy, kind: str) -> None:

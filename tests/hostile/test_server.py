@@ -23,7 +23,7 @@ from tests.staff.pages import logged_in_client
 MIB = 1024 * 1024
 CREATE = "POST /api/external/appointments"
 LEADS = "GET /api/external/leads?email=a%40b.cd"
-JSON = "application/json"
+JSON, TEXT = "application/json", "text/plain; charset=utf-8"
 LONG_HEADER = "A header is too long: Content-Type may have 256 bytes, Accept-Encoding 512 and every other header 8,192"
 COUNTED_AS = "raw requests"  # part of the measurement at the end of the run
 
@@ -184,7 +184,7 @@ def test_a_header_that_is_longer_than_any_client_sends_is_431(
 
     assert [code_and_type(response) for response in api] == [(431, JSON)] * 2
     assert all(json.loads(response.body) == {"status": "error", "message": LONG_HEADER} for response in api)
-    assert {code_and_type(response) for response in pages} == {(431, "text/plain; charset=utf-8")}
+    assert {code_and_type(response) for response in pages} == {(431, TEXT)}
     assert api[0].is_last  # the body, which isn't read, is no second request
 
 
@@ -208,7 +208,7 @@ def test_a_header_that_cannot_be_read_is_refused_instead_of_left_out(
 
     assert code_and_type(api) == (400, JSON)
     assert json.loads(api.body)["message"] == f"The header {name} must have ASCII characters only"
-    assert code_and_type(page) == (400, "text/plain; charset=utf-8")
+    assert code_and_type(page) == (400, TEXT)
     assert other.status_code == 200
 
 
@@ -416,22 +416,32 @@ def test_a_wrong_key_is_refused_before_the_body_arrives(
 def test_clients_that_stall_in_the_body_delay_nobody_and_get_408(
     stack: Stack, raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str]
 ) -> None:
-    """There are three times as many as the server has threads: with a key, and without one at the login page."""
+    """There are three times as many as the server has threads: with a key, and without one at the login page.
+
+    A file, which may be larger, has more time.
+    """
     headers = "Content-Length: 500", f"Content-Type: {JSON}"
+    upload = raw.build_request("POST /admin/leads/import/add/", *headers, "Cookie: sessionid=unknown", key="no")
     stalling = [raw.build_request(CREATE, *headers), raw.build_request("POST /admin/login/", *headers, key="no")] * 6
     count_inputs(measurements, COUNTED_AS, len(stalling))
 
     with contextlib.ExitStack() as open_connections:
         connections = [open_connections.enter_context(raw.connect()) for _ in stalling]
+        uploading = open_connections.enter_context(raw.connect())
+        uploading.sendall(upload + b"{")
         for connection, data in zip(connections, stalling, strict=True):
             connection.sendall(data + b"{")
         served = [raw.send(raw.build_request(LEADS)).status_code for _ in range(12)]
         # The others were served while all of these were still waiting.
         still_waiting = select.select(connections, [], [], 0)[0] == []
         responses = [read_response(connection) for connection in connections]
+        uploading.sendall(b" " * 499)
+        uploaded = read_response(uploading)
 
     assert (served, still_waiting) == ([200] * 12, True)
-    assert [code_and_type(response) for response in responses] == [(408, JSON)] * len(stalling)
+    assert [code_and_type(response) for response in responses] == [(408, JSON), (408, TEXT)] * 6
+    assert b"a large file in parts" in responses[1].body
+    assert uploaded.status_code == 403, "a form without its token, which was read"
 
 
 def test_bytes_after_a_body_are_not_read_as_a_second_request(
