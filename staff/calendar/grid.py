@@ -168,7 +168,8 @@ def build_grid(days: Sequence[date], zone: tzinfo, columns: Iterable[Column]) ->
     for span in [*working, *(block.span for column in columns for block in column.blocks)]:
         needed |= {at.astimezone(zone).hour for at in (span.start, span.end - STEP)}
     hours = {hour for day in days for hour in hours_of(day, zone)}
-    return Grid(zone, sorted(hour for hour in hours if min(needed) <= hour[0] <= max(needed)))
+    shown = sorted(hour for hour in hours if min(needed) <= hour[0] <= max(needed))
+    return Grid(zone, shown or [(hour, 0) for hour in range(*DEFAULT_HOURS)])  # a zone can have skipped a whole day
 
 
 @lru_cache(maxsize=400)

@@ -388,6 +388,16 @@ def test_the_hour_that_a_clock_skips_has_no_row_that_day(mia: Client, week: Week
     assert [start == "0" for start in alone.starts.split()][:3] == [False, True, False]
 
 
+def test_a_day_that_a_zone_has_skipped_is_empty(mia: Client, week: Week):
+    week.mia.user.time_zone = "Pacific/Apia"
+    week.mia.user.save()
+
+    day = calendar(mia, "2011-12-30")
+
+    assert [hour for hour, _ in day.context["grid"].hours] == list(range(9, 18))
+    assert {start for column in day.context["days"] for start in column.starts.split()} == {"0"}
+
+
 def test_a_day_has_only_the_appointments_between_its_midnights(mia: Client, week: Week):
     for name, hour in {"Eve": 3, "Morn": 4, "Last": 28, "Next": 29}.items():  # UTC; the day ends at 5:00
         time = datetime(2026, 11, 1 + hour // 24, hour % 24, 30, tzinfo=UTC)
