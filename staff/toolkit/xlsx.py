@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
 
 DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001  of Excel's count of days
+FIRST_DAY = date(1900, 3, 1)  # Excel counts a 29 February 1900 before it
 MAX_TEXT, CUT = 32_767, "… (cut: a cell can't have more)"  # UTF-16 units in a cell
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 CODE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")  # begins a character's code, such as _x000D_
@@ -79,7 +80,7 @@ def cell_xml(value: Any, style: str) -> str:
         return "<c/>"
     if kind is datetime:
         return f'<c s="{TIME_STYLE}"><v>{(value - DAY_ZERO).total_seconds() / 86_400:.8f}</v></c>'
-    if kind is date:
+    if kind is date and value >= FIRST_DAY:
         return f'<c s="{DATE_STYLE}"><v>{(value - DAY_ZERO.date()).days}</v></c>'
     if kind is int or kind is float:
         return f"<c><v>{value!r}</v></c>"
