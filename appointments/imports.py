@@ -93,6 +93,7 @@ class AppointmentImporter(Importer):
             Column("recording_url", "Recording link", parse_url, ("recording", "recording url")),
             Column("note", "Note", parse_text, ("notes", "latest note", "comment", "comments")),
             *self.custom_columns(),
+            self.organization_column(),
         ]
 
     def missing_columns(self, names: Sequence[str]) -> list[str]:

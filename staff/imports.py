@@ -41,6 +41,7 @@ from staff.import_undo import kept_rows, undo_question, undo_summary
 from staff.toolkit.actions import AnyPage, page_context, row_url
 from staff.toolkit.export import Cell, download, write_csv
 from staff.toolkit.fields import SelectField
+from staff.toolkit.saved_views import ORGANIZATION_VAR
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 from staff.toolkit.views import Link, ListButton
 from staff.toolkit.xlsx import write_xlsx
@@ -315,7 +316,8 @@ class ImportButton(ListButton):
         if not page.admin_site.get_model_admin(Import).has_add_permission(request):
             return []
         title = f"Add or change {page.opts.verbose_name_plural} from a CSV file or an Excel workbook"
-        url = f"{reverse('admin:leads_import_add')}?{urlencode({'kind': self.kind})}"
+        filters = {"_changelist_filters": request.GET.urlencode()} if ORGANIZATION_VAR in request.GET else {}
+        url = f"{reverse('admin:leads_import_add')}?{urlencode({'kind': self.kind, **filters})}"
         return [Link("Import", url, "file_upload", title=title)]
 
 

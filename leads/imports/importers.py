@@ -216,6 +216,15 @@ class Importer:
         """Store what is planned, in the caller's transaction. Raises DomainError."""
         raise NotImplementedError
 
+    def organization_column(self) -> Column:
+        """Return the column that the exports of somebody in several organizations have: only this one's rows count."""
+        return Column("organization", "Organization of the row", self.check_organization, is_essential=True)
+
+    def check_organization(self, text: str) -> None:
+        """Raise ValueError for another organization's name."""
+        if limited(text, MAX_NAME).casefold() != self.organization.name.casefold():
+            raise BadCell(text, f"is not {self.organization}")
+
     def custom_columns(self) -> list[Column]:
         return [
             Column(

@@ -79,6 +79,7 @@ class LeadImporter(Importer):
             Column("next_touch_point_at", "Next step date", None, STEP_DATE),
             Column("next_touch_point_type", "Next step", parse_touch_point, STEP),
             *self.custom_columns(),
+            self.organization_column(),
         ]
 
     def source_name(self, text: str) -> str:

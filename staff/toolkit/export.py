@@ -82,7 +82,7 @@ class Export(ListButton):
         return page.has_view_permission(request) and has_role(request, EXPORTERS)
 
     def columns_for(self, page: AnyPage, request: HttpRequest) -> list[Column]:
-        organization = [Column("Organization", "organization__name")]
+        organization = [Column("Organization of the row", "organization__name")]  # as imports name it
         return [*self.columns, *(organization if has_several_organizations(request) else [])]
 
     def urls(self, page: AnyPage) -> list[URLPattern]:

@@ -14,7 +14,7 @@ from django.contrib.admin.utils import get_fields_from_path, unquote
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import ForeignKey, Model, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import URLPattern
@@ -218,7 +218,9 @@ class TenantAdmin(ServiceAdmin):
         if not self.has_add_permission(request) or self.chosen_organization(request):
             return super().add_view(request, form_url, extra_context)
         organizations = organizations_with_role(request, PERMISSIONS[self.area].add)
-        form = forms.Form()
+        # The one by which the list was filtered, whose button led here.
+        filters = QueryDict(request.GET.get("_changelist_filters", ""))
+        form = forms.Form(initial={"organization": filters.get(saved_views.ORGANIZATION_VAR)})
         form.fields["organization"] = RowField(organizations, label="For which organization?", empty_label=None)
         context = {
             **self.admin_site.each_context(request),

@@ -67,10 +67,22 @@ def test_custom_fields_of_two_organizations_with_one_label_and_different_types_s
         submits.submit(email="ada@example.com")
         Lead.objects.of(field.organization).update(custom_values={str(field.pk): value})
 
-    values = {row["Organization"]: row["Start"] for row in exported(manager, Lead, kind)}
+    values = {row["Organization of the row"]: row["Start"] for row in exported(manager, Lead, kind)}
 
     expected = "2026-01-02" if kind == "csv" else datetime(2026, 1, 2)  # noqa: DTZ001
     assert values == {"Acme": expected, "Globex": "soon"}
+
+
+def test_days_that_a_workbook_counts_wrongly_are_texts(manager: Client, organization: Organization, api: ApiClient):
+    field = make_custom_field(organization, "LEAD", "founded", type="DATE")
+    days = ["1899-12-30", "1900-01-31", "1900-02-28", "1900-03-01"]
+    for day in days:
+        api.submit(email=f"{day}@example.com")
+        Lead.objects.of(organization).filter(email=f"{day}@example.com").update(custom_values={str(field.pk): day})
+
+    header, *rows = [cells for _, cells in read_rows(download(manager, Lead, "xlsx"))]
+
+    assert sorted(row[header.index("Founded")] for row in rows) == days
 
 
 def test_text_that_looks_like_a_code_of_a_workbook_stays_as_it_is(manager: Client, api: ApiClient):
@@ -176,7 +188,7 @@ def test_a_file_has_only_rows_of_organizations_in_which_the_user_may_export(
     other.role = MemberRole.SALES_OPS
     other.save()
     rows = exported(manager, Lead, kind)
-    assert {(row["E-mail"], row["Organization"]) for row in rows} == {
+    assert {(row["E-mail"], row["Organization of the row"]) for row in rows} == {
         ("ada@acme.example", "Acme"),
         ("zyxwv@globex.example", "Globex"),
     }

@@ -10,7 +10,8 @@ from openpyxl import load_workbook
 
 from appointments.models import Appointment
 from leads.models import Lead
-from organizations.models import Membership, Organization
+from organizations.models import MemberRole, Membership, Organization, User
+from organizations.services import add_member
 from tests.client import ApiClient
 from tests.factories import make_provider_appointment
 from tests.imports.files import Page, csv_file, workbook
@@ -89,3 +90,27 @@ def test_exported_appointments_are_unchanged_until_somebody_changes_the_file(
 
     stored = Appointment.objects.of(organization).get(external_reference="a-1")
     assert f"{stored.schedule_time:%Y-%m-%d %H:%M}" == "2031-02-05 11:00"
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_of_an_export_of_two_organizations_each_gets_its_own_rows(
+    mia: Client,
+    organization: Organization,
+    other_organization: Organization,
+    api: ApiClient,
+    other_api: ApiClient,
+    kind: str,
+) -> None:
+    user = User.objects.get(email="mia@acme.example")
+    add_member(organization=other_organization, user=user, role=MemberRole.MANAGER)
+    api.book(lead_email="ada@example.com", external_reference="a-1")
+    other_api.book(lead_email="eve@example.com", external_reference="e-1")
+    files = {path: exported(mia, path, kind) for path in ("leads/lead", "appointments/appointment")}
+    user.memberships.filter(organization=other_organization).delete()
+
+    for path, import_kind in {"leads/lead": "LEADS", "appointments/appointment": "APPOINTMENTS"}.items():
+        page = Page(mia, organization, as_file(files[path], kind), name=f"rows.{kind}", kind=import_kind)
+        page.check()
+
+        assert page.row.counts == {"UNCHANGED": 1, "REFUSED": 1}
+        assert page.row.reasons["REFUSED"] == {"Organization of the row is not Acme": 1}

@@ -1,5 +1,7 @@
 """Permissions of each role in the admin."""
 
+import re
+from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
@@ -156,10 +158,16 @@ def test_a_member_of_two_organizations_chooses_one_before_adding_a_row(
     client, url = logged_in_client(member), f"{admin_url(Lead, 'add')}?organization={other_appointment.organization_id}"
 
     choice = client.get(admin_url(Lead, "add")).content.decode()
+    filtered = client.get(f"{list_url(Lead)}&organization__id__exact={other_appointment.organization_id}")
+    links = [
+        re.search(f'href="([^"]*{path}[^"]*)"', filtered.content.decode()) for path in ("lead/add/", "import/add/")
+    ]
+    forms = [client.get(unescape(link[1])).context["form"] for link in links if link]
     rejected = client.post(url, form_data(client, url, email="new@example.com", setter=appointment.host_id))
     created = client.post(url, form_data(client, url, email="new@example.com"))
 
     assert "For which organization?" in choice
+    assert [form["organization"].value() for form in forms] == [str(other_appointment.organization_id)] * 2
     assert any("Select a valid choice" in message for message in form_errors(rejected))
     assert created.status_code == 302
     assert Lead.objects.of(other_appointment.organization).filter(email="new@example.com").exists()
