@@ -10,7 +10,7 @@ from django.conf import settings
 from django.urls import Resolver404, resolve
 
 from organizations.keys import parse_key
-from pipeline_backend.web.turns import STRANGERS, Sender, Turn
+from pipeline_backend.web.turns import STRANGERS, Turn
 
 BODY_METHODS = {"POST", "PUT", "PATCH"}
 # Pages that only show something. Every other named route outside of the API may have a form.
@@ -21,6 +21,7 @@ FORM_FIELDS = 64 * 1024  # beside the file, or of a form for visitors
 SMALL_BODY = 64 * 1024  # almost every request of the API, and every form without a file
 
 EVERYONE, ALL_STRANGERS = "everyone", "strangers"  # the owners that all bodies have, and those of strangers
+STRANGERS_AT = "strangers at "  # and an address
 
 
 class Share:
@@ -75,6 +76,7 @@ class BodyMemory:
         If only others leave no room, end strangers' bodies that are still being read. The oldest first: those of a
         client that stalls, since ordinary ones are read in milliseconds.
         """
+        of_all = {EVERYONE, ALL_STRANGERS, *(name for name in body.owners if name.startswith(STRANGERS_AT))}
         while True:
             shares = list(self.possible_shares(body, size))
             for share, added in shares:
@@ -84,9 +86,15 @@ class BodyMemory:
                     share.count(body, total)
                     body.share, body.size = share, total
                     return True
-            crowded = [share for share, added in shares if share.full_parts(body, added) <= share.limits.keys()]
+            crowded = [(share, parts) for share, added in shares if (parts := share.full_parts(body, added)) <= of_all]
             strangers = [other for other in self.reading if ALL_STRANGERS in other.owners and other is not body]
-            ends = [other for other in strangers if other.share in crowded[-1:] and not self.reading[other].expired()]
+            # Each of these leaves room in all parts that are full.
+            ends = [
+                other
+                for share, parts in crowded[-1:]
+                for other in strangers
+                if other.share is share and parts <= other.owners.keys() and not self.reading[other].expired()
+            ]
             # Not for nothing: if others have the room, strangers' bodies stay.
             if sum(other.size for other in ends) < body.size + size:
                 return False
@@ -108,10 +116,11 @@ class BodyMemory:
 def body_of(turn: Turn, address: str) -> Body:
     """Return the unread body of a request from this address with this turn."""
     owners = dict.fromkeys((EVERYONE, f"address {address}"), settings.BODIES_LIMIT)
-    owners[ALL_STRANGERS if turn.sender in STRANGERS else turn.group] = settings.BODIES_LIMIT
-    # A person may upload one file at a time.
-    if turn.sender in (Sender.IDENTIFIED, Sender.FILE) and turn.client != address:
-        owners[turn.client] = settings.IMPORT_LIMIT + FORM_FIELDS
+    is_stranger = turn.sender in STRANGERS
+    owners[ALL_STRANGERS if is_stranger else turn.group] = settings.BODIES_LIMIT
+    # A person may upload one file at a time, and so may all strangers at an address, whose others have the rest.
+    if is_stranger or turn.client != address:
+        owners[f"{STRANGERS_AT}{address}" if is_stranger else turn.client] = settings.IMPORT_LIMIT + FORM_FIELDS
     return Body(owners)
 
 

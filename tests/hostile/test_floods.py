@@ -12,15 +12,18 @@ import socket
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import psutil
 import pytest
+from django.http import HttpResponse
+from django.test import RequestFactory
 
-from organizations.models import Organization
+from accounts.sign_in_limits import COOKIE, remember_browser
+from organizations.models import Organization, User
 from pipeline_backend.web.__main__ import MAX_CONNECTIONS
 from tests.client import ApiClient, booking_payload
-from tests.factories import make_api, make_organization, owner_of, snapshot_of, summary_of
+from tests.factories import make_api, make_member, make_organization, owner_of, snapshot_of, summary_of
 from tests.faults.stack import Stack, wait_for
 from tests.hostile.input_counter import count_inputs
 from tests.hostile.openapi import body_schemas
@@ -403,3 +406,60 @@ def test_stalled_bodies_of_strangers_leave_room_for_a_sign_in_and_a_key_that_is_
 
     assert codes == [201, 201]
     assert sign_in == 200  # the page says that it is stale
+
+
+def fill(exit_stack: contextlib.ExitStack, port: int, addresses: Sequence[str], head: bytes) -> int:
+    """Send bodies that don't end, of ever smaller sizes, each until one is refused; return how many were sent."""
+    count = 0
+    for size in (UPLOADED - 65_536, MIB, MIB // 8, 60_000, 20_000, 2_000, 200, 20):
+        for _ in range(25):
+            address, count = addresses[count % len(addresses)], count + 1
+            [connection] = exit_stack.enter_context(open_connections(port, address, 1, head + b"a" * size))
+            time.sleep(0.02)
+            if not is_open(connection):
+                break
+    return count
+
+
+def test_stalled_bodies_of_strangers_leave_room_for_others_at_their_address(
+    small_stack: Stack, api: ApiClient, organization: Organization, measurements: dict[str, str]
+) -> None:
+    key, unknown_key = api.key or "", make_api(make_organization("Vandelay")).key or ""
+    port, body, address = small_stack.port, json.dumps(booking_payload()).encode(), "127.0.0.61"
+    fields = (f"Content-Length: {UPLOADED}", "Content-Type: multipart/form-data; boundary=x")
+    head = RawHttpClient(port, "").build_request(UPLOAD, "Cookie: sessionid=x", *fields)
+    request_from(OTHER_CLIENT, port, f"GET {LIST}", key)  # from now on the process knows the key
+
+    with contextlib.ExitStack() as exit_stack:
+        count_inputs(measurements, COUNTED_AS, fill(exit_stack, port, [address], head))
+        codes = [request_from(address, port, CREATE, each, body)[0] for each in (key, unknown_key)]
+        sign_in, _ = request_from(address, port, "POST /admin/login/", body=b"username=a&password=b")
+
+    assert codes == [201, 201]
+    assert sign_in == 200  # the page says that it is stale
+
+
+def browser_of(user: User) -> str:
+    """Return the cookie of a browser in which the user has signed in."""
+    response = HttpResponse()
+    remember_browser(RequestFactory().get("/"), user, response)
+    return f"{COOKIE}={response.cookies[COOKIE].value}"
+
+
+def test_stalled_bodies_in_a_known_browser_leave_room_for_other_known_browsers(
+    small_stack: Stack, organization: Organization, measurements: dict[str, str]
+) -> None:
+    port = small_stack.port
+    attacker, other = (browser_of(make_member(organization, f"{name}@acme.example").user) for name in ("al", "bo"))
+    fields = (f"Content-Length: {UPLOADED}", "Content-Type: multipart/form-data; boundary=x")
+    head = RawHttpClient(port, "").build_request(UPLOAD, f"Cookie: sessionid=x; {attacker}", *fields)
+
+    with contextlib.ExitStack() as exit_stack:
+        addresses = [f"127.0.0.{number}" for number in range(71, 79)]
+        count_inputs(measurements, COUNTED_AS, fill(exit_stack, port, addresses, head))
+        form = f"Cookie: {other}", "Content-Length: 21", "Content-Type: application/x-www-form-urlencoded"
+        request = RawHttpClient(port, "").build_request("POST /admin/login/", *form) + b"username=a&password=b"
+        with open_connections(port, "127.0.0.81", 1, request) as [connection]:
+            sign_in = read_response(connection, is_head=False).status_code
+
+    assert sign_in == 200
