@@ -36,6 +36,11 @@ class DomainError(Exception):
     def __init__(self, message: str = "") -> None:
         super().__init__(message or self.message)
 
+    @property
+    def reason(self) -> str:
+        """What people read: of several problems the first one."""
+        return str(self)
+
 
 class ResourceNotFound(DomainError):
     message = NOT_FOUND
@@ -75,6 +80,10 @@ class ValidationFailed(DomainError):
             path: [f"{path} {predicate}" if path else predicate for predicate in predicates]
             for path, predicates in errors.items()
         }
+
+    @property
+    def reason(self) -> str:
+        return str(next(iter(self.errors.values()))[0])
 
 
 class BodyTooLarge(exceptions.APIException):

@@ -5,7 +5,7 @@ import logging
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError
 from psycopg.errors import ProgramLimitExceeded
 
-from foundation.api.exceptions import DomainError, ValidationFailed
+from foundation.api.exceptions import DomainError
 from leads.imports.models import Import
 from leads.imports.turns import Overtaken
 
@@ -33,10 +33,8 @@ def is_final(error: Exception, file_import: Import) -> bool:
 
 def problem_of(error: Exception) -> str:
     """Return what people read about what is refused for the error; an unexpected one is logged."""
-    if isinstance(error, ValidationFailed):
-        return str(next(iter(error.errors.values()))[0])
     if isinstance(error, DomainError):
-        return str(error)
+        return error.reason
     if isinstance(error, IntegrityError | DataError):
         return "The database refuses it, because it contradicts another record"
     logger.error("an import, or its undoing, continues without a row", exc_info=error)

@@ -310,7 +310,8 @@ class Importer:
         values = {str(custom.pk): plan.values[custom_name(custom)] for custom in given}
         for custom in given:
             id = str(custom.pk)
-            plan.change(custom.label, stored.get(id), values[id], custom_values=stored | values)
+            if not is_same_number(stored.get(id), values[id]):
+                plan.change(custom.label, stored.get(id), values[id], custom_values=stored | values)
         if are_too_long(stored | values, stored):
             plan.refuse(f"The custom fields {TOO_LONG}")
 
@@ -350,6 +351,11 @@ def text_of(value: object) -> str:
 
 def is_same_status(given: Status | None, current: Status | None) -> bool:
     return bool(given and current and given.name.casefold() == current.name.casefold())
+
+
+def is_same_number(stored: object, given: object) -> bool:
+    """Compare two numbers as a file has them: a stored integer can have more digits."""
+    return isinstance(stored, int | float) and isinstance(given, int | float) and float(stored) == float(given)
 
 
 def is_same_time(stored: datetime | None, given: datetime) -> bool:

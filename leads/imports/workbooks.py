@@ -50,7 +50,7 @@ Tag = tuple[str, dict[str, str] | None, str]  # the name, a start tag's attribut
 
 
 def read_workbook(content: bytes, pause: Callable[[], object]) -> Iterator[Row]:
-    """Yield the rows of the first sheet that have text, formulas as their stored value. Raises FileRefused, also late.
+    """Yield the rows with text of the first visible sheet; of formulas the stored value. Raises FileRefused, also late.
 
     Calls `pause` after each `CHUNK`. A cell with more than `MAX_CELL` characters is cut after one more.
     """
@@ -83,14 +83,16 @@ class Workbook:
     def read_rows(self) -> Iterator[Row]:
         workbook = next(target for type, target in self.read_links("").values() if type == "officeDocument")
         sheet_ids: list[str] = []
+        hidden_ids: list[str] = []  # such as lists of what a column may have
         for name, attributes in self.start_tags(workbook):
             if name == "sheet":
-                sheet_ids.append(next(value for key, value in attributes.items() if key.endswith(":id")))
+                ids = hidden_ids if attributes.get("state") in ("hidden", "veryHidden") else sheet_ids
+                ids.append(next(value for key, value in attributes.items() if key.endswith(":id")))
             elif name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
                 self.epoch = MAC_EPOCH
         links = self.read_links(workbook)
         types = dict(links.values())
-        sheets = [links[id][1] for id in sheet_ids if links[id][0] == "worksheet"]
+        sheets = [links[id][1] for id in [*sheet_ids, *hidden_ids] if links[id][0] == "worksheet"]
         if not sheets:
             raise FileRefused(NO_SHEET)
         names = set(self.archive.namelist())  # some programs refer to parts that they don't write

@@ -80,7 +80,7 @@ def move(page: AnyPage, board: AnyBoard, request: HttpRequest, row: AnyRow, stat
                 page.log_change(request, row, f"Moved to {status} on the board.")
             card = board.read_card(page, request, row.pk)
     except DomainError as error:
-        return answer(page, request, "refused", f"{title} was not moved. {error}")
+        return answer(page, request, "refused", f"{title} was not moved. {error.reason}")
     return answer(page, request, "moved", f"{title} moved to {status}.", card, undo=undo)
 
 

@@ -132,7 +132,7 @@ def change_rows(
                 after = undo.values(stored or row) if undo else []
                 page.log_change(request, row, "Changed from the list.")
         except DomainError as error:
-            messages.error(request, f"{row}: {error}")
+            messages.error(request, f"{row}: {error.reason}")
         else:
             changed[str(row.pk)] = [before, after]
     if left:
@@ -180,7 +180,7 @@ def undo_selected(page: AnyPage, request: HttpRequest) -> HttpResponse:
                 undo.restore(actor, row, before, after)
                 page.log_change(request, row, "Undone from the list.")
         except DomainError as error:
-            messages.error(request, f"{row}: {error}")
+            messages.error(request, f"{row}: {error.reason}")
             refused += 1
         else:
             restored += 1

@@ -8,6 +8,7 @@ from io import BytesIO
 
 import pytest
 from django.test import Client
+from openpyxl import Workbook
 
 from leads.imports import files, workbooks
 from leads.imports.models import Import, ImportRow
@@ -375,3 +376,16 @@ def test_a_file_without_a_last_line_end_and_with_lines_in_its_last_cell_is_read_
         rows = list(files.read_rows(b'email,note\na@example.com,"one\ntwo"' + end))
         assert rows[:2] == [(1, ["email", "note"]), (2, ["a@example.com", "one\ntwo"])]
         assert [cells for _, cells in rows[2:] if cells] == []
+
+
+def test_the_first_sheet_that_people_see_is_read() -> None:
+    book, content = Workbook(), BytesIO()
+    book.active.append(["Stages"])
+    book.active.append(["Won"])
+    book.active.sheet_state = "hidden"
+    leads = book.create_sheet("Leads")
+    leads.append(["E-mail"])
+    leads.append(["ada@example.com"])
+    book.save(content)
+
+    assert [cells for _, cells in files.read_rows(content.getvalue())] == [["E-mail"], ["ada@example.com"]]

@@ -13,7 +13,7 @@ from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import add_member
 from tests.client import ApiClient
-from tests.factories import make_provider_appointment
+from tests.factories import make_custom_field, make_provider_appointment
 from tests.imports.files import Page, csv_file, workbook
 
 
@@ -114,3 +114,20 @@ def test_of_an_export_of_two_organizations_each_gets_its_own_rows(
 
         assert page.row.counts == {"UNCHANGED": 1, "REFUSED": 1}
         assert page.row.reasons["REFUSED"] == {"Organization of the row is not Acme": 1}
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_number_with_more_digits_than_a_file_has_is_unchanged(
+    mia: Client, organization: Organization, api: ApiClient, kind: str
+) -> None:
+    make_custom_field(organization, "LEAD", "number", type="NUMBER")
+    api.submit(email="ada@example.com")
+    id = Lead.objects.of(organization).get().pk
+    api.patch(f"/api/external/leads/{id}", {"custom_fields": {"number": 1e300}})
+
+    page = Page(mia, organization, as_file(exported(mia, "leads/lead", kind), kind), name=f"leads.{kind}")
+    guessed = page.guessed()
+    page.check()
+
+    assert guessed["Number"] == "custom:number"
+    assert page.row.counts == {"UNCHANGED": 1}, page.report()
