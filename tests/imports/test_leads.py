@@ -445,7 +445,7 @@ def test_a_choice_of_columns_that_cannot_be_is_refused(mia: Client, organization
 
     twice = problems(**{"column-0": "email", "column-1": "first_name", "column-2": "first_name"})
     missing = problems(**{"column-1": "first_name"})
-    unknown = problems(**{"column-0": "email", "column-1": "organization"})
+    unknown = problems(**{"column-0": "email", "column-1": "organization_id"})
 
     assert twice == ["Choose only one column for: First name"]
     assert missing == ["Which column has this? E-mail"]
