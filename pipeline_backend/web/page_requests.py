@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.template.loader import render_to_string
 from psycopg.errors import QueryCanceled, TransactionTimeout
 
@@ -64,7 +65,7 @@ class PageErrorMiddleware:
         try:
             # The CSRF middleware reads it next, in `process_view`, whose exceptions don't reach `process_exception`.
             _ = request.POST
-        except SuspiciousOperation:
+        except (SuspiciousOperation, BadRequest, MultiPartParserError):
             return refusal(400, "This form is not valid", "Nothing was saved. Go back and reload the page.")
         return self.get_response(request)
 

@@ -98,6 +98,8 @@ UNREADABLE_FORMS = {
     "parts": (MULTIPART, '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n' * 1_001 + "--b--"),
     "files": (MULTIPART, FILE * 101 + "--b--"),
     "bytes": (URLENCODED, "a=" + "1" * 1024 * 1024),
+    "an encoding": (f"{URLENCODED}; charset=latin-1", "a=1"),
+    "no boundary": ("multipart/form-data", "a=1"),
 }
 PAGES_OF_VISITORS = "/admin/login/", "/admin/password-reset/", "/admin/leads/lead/add/"
 
