@@ -136,3 +136,30 @@ def test_a_board_with_more_cards_than_fit_in_a_column_is_no_wider_than_a_phone(m
         expect(page.locator(".board-more").first).to_be_attached()
 
         assert not scrolls_sideways(page)
+
+
+def test_a_board_shows_every_card_after_some_have_left_and_keeps_those_that_are_loaded(members: Members, site: Site):
+    soon = (datetime.now(UTC) + timedelta(days=30)).isoformat(timespec="milliseconds")
+    for number in range(60):
+        site.add_booking(f"many-{number}", schedule_time=soon, lead_email=f"many-{number}@example.com")
+
+    with members.page("OWNER") as page:
+        page.clock.install()
+        page.goto("/admin/leads/lead/?view=all&layout=board&q=many-")
+        booked, lost = (page.get_by_role("list", name=name) for name in ("Appointment booked", "Lost"))
+        cards = booked.locator(".board-card")
+        expect(cards).to_have_count(25)
+        for number in range(3):
+            cards.first.locator("summary").click()
+            cards.first.get_by_label("Move to").select_option(label="Lost")
+            cards.first.get_by_role("button", name="Move", exact=True).click()
+            expect(lost.locator(".board-card")).to_have_count(number + 1)
+        while booked.locator(".board-more").count():
+            booked.evaluate("list => list.querySelector('.board-more')?.scrollIntoView()")
+        expect(cards).to_have_count(57)
+
+        site.add_booking("many-60", schedule_time=soon, lead_email="many-60@example.com")
+        page.clock.fast_forward(31_000)
+
+        expect(page.locator(".board-message")).to_contain_text("new")
+        expect(cards).to_have_count(58)

@@ -9,6 +9,8 @@
   const message = board.querySelector(".board-message");
   const targets = document.getElementById("board-targets");
 
+  const MAX_REQUESTS = 20; // for the cards beyond the first ones of all columns, when the board is brought up to date
+
   const all = (selector, root = board) => [...root.querySelectorAll(selector)];
   const listOf = (key) => all(".board-cards").find((list) => list.dataset.column === key);
   const [idOf, keyOf] = [0, 1].map((part) => (card) => card.dataset.position.split(":")[part]);
@@ -80,6 +82,8 @@
     const fresh = parse(html).firstElementChild;
     const list = listOf(column);
     const hadFocus = card.contains(document.activeElement);
+    // Its place in the order of the column is unknown here.
+    if (column !== keyOf(card) || "arrived" in card.dataset) fresh.dataset.arrived = "";
     count(keyOf(card), -1);
     count(column, 1);
     if (card.parentElement === list) {
@@ -136,21 +140,30 @@
     menu.querySelector("summary").focus();
   });
 
-  async function load(more) {
-    const link = more.querySelector("[data-more]");
-    if (!link || more.dataset.loading) return;
-    more.dataset.loading = "yes";
-    const response = await fetch(link.dataset.more).catch(() => null);
-    if (!response?.ok || response.redirected) {
-      delete more.dataset.loading;
-      return;
-    }
-    const known = new Set(all(".board-card").map(idOf));
-    const cards = parse(await response.text());
+  // Returns the cards of a column after those of its order that the list has: some may have left it since it was loaded.
+  async function fetchNext(list) {
+    const link = list.querySelector("[data-more]");
+    if (!link) return null;
+    const url = new URL(link.dataset.more, location);
+    url.searchParams.set("offset", all(".board-card:not(.board-busy, [data-arrived])", list).length);
+    const response = await fetch(url, { headers: { Purpose: "refresh" } }).catch(() => null);
+    return response?.ok && !response.redirected ? parse(await response.text()) : null;
+  }
+
+  function append(list, cards, known) {
     for (const card of all(".board-card", cards)) if (known.has(idOf(card))) card.remove();
-    const next = cards.querySelector(".board-more");
-    more.replaceWith(cards);
-    if (next) watch(next);
+    list.querySelector(".board-more").replaceWith(cards);
+  }
+
+  async function load(more) {
+    if (more.dataset.loading) return;
+    more.dataset.loading = "yes";
+    const list = more.closest(".board-cards");
+    const cards = await fetchNext(list);
+    delete more.dataset.loading;
+    if (!cards || !more.isConnected) return;
+    append(list, cards, new Set(all(".board-card").map(idOf)));
+    all(".board-more", list).forEach(watch);
   }
 
   const watcher = new IntersectionObserver((entries) => {
@@ -166,11 +179,13 @@
   }
   all(".board-more").forEach(watch);
 
+  const isBusy = () => board.querySelector(".board-busy, .board-menu[open], .sortable-chosen") !== null;
+
   // Shows what others have moved, unless a card is being moved here: then it is shown half a minute later.
   const updates = document.getElementById("updates");
   updates?.addEventListener("updates", async (event) => {
     event.preventDefault();
-    if (board.querySelector(".board-busy, .board-menu[open], .sortable-chosen")) return;
+    if (isBusy()) return;
     const response = await fetch(location.href, { headers: { Purpose: "refresh" } }).catch(() => null);
     if (!response?.ok || response.redirected) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -180,6 +195,19 @@
       updates.querySelector("p").hidden = false;
       return;
     }
+    // As many cards as were shown, so that nobody loses the place.
+    const known = new Set(lists.flatMap((list) => all(".board-card", list).map(idOf)));
+    let requests = 0;
+    for (const fresh of lists) {
+      const shown = all(".board-card", listOf(fresh.dataset.column)).length;
+      while (all(".board-card", fresh).length < shown && requests++ < MAX_REQUESTS) {
+        const cards = await fetchNext(fresh);
+        if (!cards) break;
+        append(fresh, cards, known);
+        for (const card of all(".board-card", fresh)) known.add(idOf(card));
+      }
+    }
+    if (isBusy()) return;
     const focused = document.activeElement.closest?.(".board-card");
     const focusedId = focused && idOf(focused);
     for (const fresh of lists) {
