@@ -25,7 +25,7 @@ from staff.appointments.record_forms import (
     may_change,
     suggested_outcome,
 )
-from staff.appointments.schedule import is_canceled
+from staff.appointments.schedule import can_be_booked_again, is_canceled
 from staff.appointments.undoing import UndoForm, undo, undo_button
 from staff.boards.moves import layout_url
 from staff.leads.next_steps import call_by, home_url, open_steps
@@ -44,6 +44,14 @@ def effects(appointment: Appointment, change: Callable[..., Any], *arguments: da
 def move_question(appointment: Appointment) -> str:
     """Return the reschedule question. The recipients are the same for any time at which the call isn't over."""
     return effects(appointment, changes.move, max(appointment.schedule_time, now()) + timedelta(days=1))
+
+
+def outcome_question(appointment: Appointment) -> str:
+    text = f"How did it go? If you choose a canceled outcome: {effects(appointment, changes.cancel)}"
+    booked = default_outcome(StatusRole.APPOINTMENT_BOOKED, appointment)
+    if booked and can_be_booked_again(appointment):
+        text += f" If you choose a booked one: {effects(appointment, changes.replace_outcome, booked)}"
+    return text
 
 
 def suggestion_question(appointment: Appointment) -> str:
@@ -157,7 +165,7 @@ set_outcome = object_action(
     "Set the outcome",
     name="set_outcome",
     icon="label",
-    question=lambda row: f"How did it go? If you choose a canceled outcome: {effects(row, changes.cancel)}",
+    question=outcome_question,
     form=OutcomeForm,
     state=attrgetter("state"),
     is_done=is_stored,

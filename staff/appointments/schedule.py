@@ -11,6 +11,7 @@ from django.utils.html import format_html, format_html_join
 from unfold.widgets import UnfoldBooleanWidget
 
 from appointments.models import Appointment
+from appointments.services.changes import NOT_HELD_ROLES, role_of
 from staff.toolkit.actions import row_url
 from staff.toolkit.tenant import TenantForm
 from staff.toolkit.times import show_times_about
@@ -45,6 +46,11 @@ class ScheduleForm(TenantForm):
 
 def is_canceled(appointment: Appointment) -> bool:
     return appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
+
+
+def can_be_booked_again(appointment: Appointment) -> bool:
+    """Return whether a booked outcome would invite everybody again."""
+    return role_of(appointment.outcome) in NOT_HELD_ROLES and not appointment.is_over
 
 
 def warn_of_overlap(form: forms.BaseForm, appointment: Appointment) -> None:

@@ -1,6 +1,7 @@
 """The actions on selected appointments of the list."""
 
 from collections.abc import Iterable
+from copy import copy
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -21,8 +22,8 @@ from leads.models import TouchPointType
 from leads.services import get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor
-from staff.appointments.record_forms import may_change
-from staff.appointments.schedule import is_canceled
+from staff.appointments.record_forms import MESSAGES_BY_KIND, may_change
+from staff.appointments.schedule import can_be_booked_again, is_canceled
 from staff.leads.next_steps import call_by, open_steps
 from staff.toolkit.actions import actor_of
 from staff.toolkit.bulk import Undo, members, selected_action
@@ -32,10 +33,14 @@ from statuses.models import Board, Status, StatusRole
 
 def cancellation_effects(rows: Iterable[Appointment]) -> str:
     """Return who is notified if these are canceled."""
-    leads = leads_to_notify(Kind.CALL_CANCELED, [row for row in rows if not is_canceled(row)])
+    return effects(Kind.CALL_CANCELED, [row for row in rows if not is_canceled(row)])
+
+
+def effects(kind: Kind, rows: list[Appointment]) -> str:
+    leads = leads_to_notify(kind, rows)
     who = str(leads[0]) if len(leads) == 1 else f"{len(leads)} leads"
     verb = "gets" if len(leads) == 1 else "get"
-    effect = f"{who} {verb} a cancellation by e-mail" if leads else "No lead gets an e-mail"
+    effect = f"{who} {verb} {MESSAGES_BY_KIND[kind]} by e-mail" if leads else "No lead gets an e-mail"
     return f"{effect}. The host, setter and triager are notified by e-mail, and connected apps are updated."
 
 
@@ -67,7 +72,12 @@ def outcome_question(rows: list[Appointment]) -> str:
     early = sum(row.schedule_time > now() for row in rows)
     to_come = f"{early} of these calls {'is' if early == 1 else 'are'} still to come. " if early else ""
     start = f"How did these appointments go? {to_come}The leads move with them."
-    return f"{start} If you choose a canceled outcome: {cancellation_effects(rows)}"
+    text = f"{start} If you choose a canceled outcome: {cancellation_effects(rows)}"
+    if again := [copy(row) for row in rows if can_be_booked_again(row)]:
+        for row in again:
+            row.outcome = None  # not stored: it wouldn't be canceled any more
+        text += f" If you choose a booked one: {effects(Kind.CALL_BOOKED, again)}"
+    return text
 
 
 def outcome_values(appointment: Appointment) -> list[Any]:

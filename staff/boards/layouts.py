@@ -64,5 +64,5 @@ class AppointmentBoard(BoardLayout):
             # This page asks when.
             return reverse("admin:appointments_appointment_set_follow_up", args=[row.pk]), ""
         audience = preview(row, replace_outcome, status)
-        effects = describe(audience, row) if audience.members or audience.slack else ""
+        effects = describe(audience, row) if audience.members or audience.slack or audience.lead_message else ""
         return "", f"{is_early(row, status)} {effects}".strip()

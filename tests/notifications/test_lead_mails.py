@@ -24,8 +24,9 @@ from notifications.models import LEAD_KINDS, Kind, LeadMessage, Notification
 from notifications.queues import EMAILS
 from notifications.services import lead_unsubscribe_url
 from organizations.models import MemberRole, Membership, Organization, User
+from statuses.models import Status
 from tests.client import ApiClient, booking_payload
-from tests.factories import make_member, owner_actor, owner_of, snapshot_of
+from tests.factories import make_member, make_status, owner_actor, owner_of, snapshot_of
 from tests.jobs import send_notifications
 from tests.notifications.test_invitations import parse_invitation
 from tests.staff.forms import form_data
@@ -88,6 +89,52 @@ def test_the_page_that_cancels_several_says_which_leads_get_an_email(
     assert "? 2 leads get a cancellation by e-mail. The host," in question("cancel_selected", *rows)
     assert "outcome: Ada gets a cancellation by e-mail. The host," in question("set_outcome_selected", *rows[1:])
     assert "? No lead gets an e-mail. The host," in question("cancel_selected", *rows[2:])
+    assert "a booked one: Ada gets an invitation by e-mail. The host," in question("set_outcome_selected", *rows)
+    assert "a booked one" not in question("set_outcome_selected", *rows[:2])
+
+
+def test_the_page_of_the_outcome_says_who_is_invited_if_a_canceled_call_is_booked_again(
+    api: ApiClient, owner: Client, organization: Organization, host: Membership, messages: None
+) -> None:
+    row = booked(api, host_email="hana@acme.example")
+    url = admin_url(Appointment, "set_outcome", row.pk)
+    before = owner.get(url).context["question"]
+    cancel_appointment(organization=organization, actor=owner_actor(organization), appointment=row)
+
+    question = owner.get(url).context["question"]
+
+    assert "a booked one" not in before
+    assert question.endswith(
+        "If you choose a booked one: Hana Host gets an invitation by e-mail. Ada gets an invitation by e-mail."
+    )
+
+
+@pytest.mark.parametrize("name", ["Appointment booked", "Called off"])
+def test_a_move_on_the_board_asks_before_it_mails_the_lead_alone(
+    name: str,
+    api: ApiClient,
+    owner: Client,
+    organization: Organization,
+    host: Membership,
+    messages: None,
+    mailoutbox: list[Any],
+) -> None:
+    Membership.objects.of(organization).filter(pk=host.pk).update(wants_mail=False)
+    row = booked(api, host_email="hana@acme.example")
+    statuses = Status.objects.of(organization)
+    target = make_status(organization, "Called off", role="CANCELED", type="APPOINTMENT")
+    if name == "Appointment booked":
+        cancel_appointment(organization=organization, actor=owner_actor(organization), appointment=row)
+        target = statuses.get(name=name)
+    sent_to_leads(organization, mailoutbox)
+    row.refresh_from_db()
+    data = {"card": f"{row.pk}:{row.outcome_id}", f"to-{row.pk}": str(target.pk)}
+
+    answer = owner.post(admin_url(Appointment, "move"), data, headers={"Accept": "application/json"}).json()
+
+    assert answer["state"] == "asks"
+    assert re.search("Ada gets an? (invitation|cancellation) by e-mail.$", owner.get(answer["url"]).context["question"])
+    assert sent_to_leads(organization, mailoutbox) == []
 
 
 @pytest.mark.parametrize(
