@@ -60,10 +60,11 @@ INSERT INTO {table} ({columns})
 SELECT {values} FROM {table} AS original JOIN {table}_copies AS copy ON copy.original_id = original.id
 """
 MOVED = "original.{0} + CASE WHEN original.{0} < now() THEN -copy.weeks ELSE copy.weeks / 4 END * interval '7 days'"
-NEXT = ("next_touch_point_at", "next_step_at", "at", "done_at")
+HAPPENED = ("created_at", "updated_at", "status_since", "outcome_since", "done_at")
+PLANNED = ("schedule_time", "booked_for", "first_booked_for", "next_touch_point_at", "next_step_at", "at")
 CHANGED_VALUES = {
-    **{column: MOVED.format(column) + " - copy.jitter" for column in ("created_at", "updated_at")},
-    **{column: MOVED.format(column) for column in ("schedule_time", "booked_for", *NEXT)},
+    **{column: MOVED.format(column) + " - copy.jitter" for column in HAPPENED},
+    **{column: MOVED.format(column) for column in PLANNED},
     "external_reference": "original.external_reference || '.' || copy.id",
 }
 

@@ -115,6 +115,16 @@ def test_added_rows_follow_the_rules_of_the_services(demo: LoadedDemo) -> None:
     assert dict(by_appointment.values_list("pk", "next_touch_point_at")) == next_times
 
 
+def test_added_rows_have_their_status_since_its_last_change(demo: LoadedDemo) -> None:
+    run("demo", "--leads", 200, "--appointments", 400)
+
+    leads = Lead.objects.of(demo.organization).annotate(changed_at=Max("status_changes__created_at"))
+    appointments = Appointment.objects.of(demo.organization).annotate(changed_at=Max("outcome_changes__created_at"))
+    times = [*leads.values_list("changed_at", "status_since"), *appointments.values_list("changed_at", "outcome_since")]
+    assert len(times) == 600
+    assert {round((since - changed_at).total_seconds()) for changed_at, since in times} == {0}
+
+
 def test_added_appointments_spread_over_sources_outcomes_members_and_two_years(demo: LoadedDemo) -> None:
     run("demo", "--leads", 500, "--appointments", 1500)
 
