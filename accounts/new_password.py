@@ -94,10 +94,11 @@ class OwnPasswordChangeView(PasswordChangeView):
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         """Change the password; its new hash keeps this session alive, and this browser known."""
+        if not change_password(user=form.user, password=form.cleaned_data["new_password1"]):
+            return redirect("admin:password_change")  # shown after signing in again
+        update_session_auth_hash(self.request, form.user)
         response = redirect("admin:password_change_done")
-        if change_password(user=form.user, password=form.cleaned_data["new_password1"]):
-            update_session_auth_hash(self.request, form.user)
-            remember_browser(self.request, form.user, response)
+        remember_browser(self.request, form.user, response)
         return response
 
 

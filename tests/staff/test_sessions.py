@@ -166,8 +166,10 @@ def test_whoever_is_shut_out_while_they_change_their_password_stays_out(
     before = rows.values_list("password", "is_active").get()
     passwords = dict.fromkeys(["new_password1", "new_password2"], "a new horse 77")
 
-    client.post(reverse("admin:password_change"), {"old_password": "secret-of-tests", **passwords})
+    response = client.post(reverse("admin:password_change"), {"old_password": "secret-of-tests", **passwords})
 
+    # After signing in they get the form again, not the page that says that their password was changed.
+    assert response.headers["Location"] == reverse("admin:password_change")
     assert rows.values_list("password", "is_active").get() == (change.get("password", before[0]), "password" in change)
     assert not is_signed_in(client)
 
