@@ -1,4 +1,4 @@
-"""Serializers of what requests about appointments contain.
+"""Serializers of the input of requests about appointments.
 
 To accept a field of a booking, add one line to `BookingInputSerializer` and to `BookingData`.
 """
@@ -225,7 +225,7 @@ class AppointmentUpdateInputSerializer(UpdateInputSerializer):
 
 
 class CallMatchInputSerializer(InputSerializer):
-    """What is known of a call, to find its appointment."""
+    """Details of a call that identify its appointment."""
 
     host_email = EmailField(help_text="The appointment's host, active or not.")
     started_at = DateTimeField(help_text="When the call began; the nearest appointment within an hour is found.")

@@ -20,14 +20,14 @@ def active_members(organization: Organization) -> QuerySet[Membership]:
 
 
 def notify_participants(change: Kind, appointment: Appointment) -> None:
-    """Store the notifications about a change of a locked appointment, and who is invited (docs/interface.md, N2)."""
+    """Store the notifications about a locked appointment's change, and its invited members (docs/interface.md, N2)."""
     rows = build_participant_notifications(change, appointment)
     appointment.save_columns()
     insert_notifications(rows)
 
 
 def build_participant_notifications(change: Kind, appointment: Appointment) -> list[Notification]:
-    """Return the unsaved notifications about a change of a stored appointment, and set sequence and who is invited.
+    """Return the unsaved notifications about a stored appointment's change; set its sequence and invited members.
 
     No one is notified about a call that is over. `CALL_BOOKED` and `CALL_UPDATED` also notify no one if the call is
     canceled, or if a scheduler, which sends invitations of its own, manages it.
@@ -51,7 +51,7 @@ def is_about_missing_entry(change: Kind, appointment: Appointment) -> bool:
 def build_appointment_notifications(
     change: Kind, appointment: Appointment, members: Iterable[Membership], note: str
 ) -> list[Notification]:
-    """Return the unsaved notifications about a change, and set who is invited, which the caller stores with them.
+    """Return the unsaved notifications about a change, and set `invited`, which the caller stores with them.
 
     `members` are participants and members invited before. Active participants are invited, or else the owners; members
     who are no longer invited get a cancellation. Slack gets one message, except about `CALL_UPDATED`.
@@ -64,7 +64,7 @@ def build_appointment_notifications(
 
     recipients: dict[Kind, list[Membership]] = defaultdict(list)
     for member in attending:
-        # After a cancellation, and for a scheduler's appointment, nobody has an entry.
+        # After a cancellation, and for a scheduler's appointment, no calendar has an entry.
         had_entries = change == Kind.CALL_UPDATED or (change == Kind.CALL_RESCHEDULED and before)
         is_new = had_entries and member.pk not in before
         recipients[Kind.CALL_BOOKED if is_new else change].append(member)

@@ -1,4 +1,4 @@
-"""URLs of the appointment endpoints, and of the look-up of event types."""
+"""URLs of appointments with their notes, call analyses and sync, of event types, and of the reset for tests."""
 
 from django.urls import path
 

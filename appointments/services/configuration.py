@@ -16,12 +16,12 @@ from organizations.services import check_limit
 from organizations.versions import is_other
 from webhooks.events import record_event
 
-MAX_EVENT_TYPES = 1000  # of an organization: bookings create them by name, also by a mistake of the booking page
+MAX_EVENT_TYPES = 1000  # of an organization: bookings create them by name, also by mistake
 
 
 @transaction.atomic
 def save_event_type(*, organization: Organization, actor: Actor, event_type: EventType) -> EventType:
-    """Lock the stored one; for a new one the organization. Raises Conflict if it has `MAX_EVENT_TYPES`."""
+    """Store an event type. Locks it, or for a new one the organization. Raises Conflict at `MAX_EVENT_TYPES`."""
     rows = EventType.objects.of(organization)
     if event_type._state.adding:
         limit, advice = MAX_EVENT_TYPES, "Delete one that no appointment uses first."

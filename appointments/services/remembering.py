@@ -66,9 +66,9 @@ def remember_cancellation(
 def cancel_remembered(
     organization: Organization, appointment_id: UUID, remembered: RememberedCancellation, **options: bool
 ) -> Appointment:
-    """Cancel an appointment as the cancellation says, whose row the caller has deleted.
+    """Apply a remembered cancellation, whose row the caller has deleted, to the appointment; return it.
 
-    `options` are those of `save_appointment`.
+    `options` are those of `save_appointment`. Locks the appointment and its lead.
     """
     actor = Actor(ActorKind(remembered.actor_kind), remembered.actor_id, remembered.actor_name)
     appointment = get_for_update(organization, appointment_id)

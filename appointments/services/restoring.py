@@ -27,8 +27,8 @@ def save_appointments(
 ) -> None:
     """Store changes of locked appointments as `save_appointment` does, without notifying anyone.
 
-    `previous` has the outcomes before. Their leads keep their statuses. Another time or outcome cancels what waits to
-    be sent to a lead, and locks the lead.
+    `previous` has the outcomes before the changes. The leads keep their statuses. Another time or outcome cancels
+    unsent e-mails to the lead, and locks the lead.
     """
     topics: dict[Topic, list[Appointment]] = defaultdict(list)
     history, moved, lead_ids = [], [], set()
