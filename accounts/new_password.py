@@ -106,7 +106,7 @@ class OwnPasswordChangeView(PasswordChangeView):
 def change_password(*, user: User, password: str) -> bool:
     """Set the password, which ends the sessions. Locks the account.
 
-    False if the account was deactivated, or its sessions ended, since `user` was read: nobody may do this any more.
+    Returns False if the account was deactivated, or its sessions were ended, since `user` was read.
     """
     new = make_password(password)  # before the lock, because it takes long
     stored = User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -127,7 +127,7 @@ def request_password_reset(*, email: str) -> None:
 
 
 def choose_recipient(reset: PasswordReset) -> User | None:
-    """Return and store the account to mail; None without one, or with enough working links. Locks the account."""
+    """Return the account to mail, and store it; None if there is none or it has enough working links. Locks it."""
     user: User | None = User.objects.with_email(reset.email).filter(is_active=True).select_for_update().first()
     if user is None or reset.user_id == user.pk:  # a retry: it has counted since its first attempt
         return user

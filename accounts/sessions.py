@@ -106,7 +106,7 @@ def note_usage(request: HttpRequest) -> None:
 
 
 def end_oldest_sessions(user_id: str) -> None:
-    """Leave a place for a new one. The expiry moves with each use."""
+    """Delete all sessions but the last used, so that a new one has a place. Each use moves the expiry."""
     stored = Session.objects.filter(user_id=user_id).order_by("-expire_date").values_list("pk", flat=True)
     Session.objects.filter(pk__in=list(stored[MAX_SESSIONS - 1 :])).delete()
 
@@ -181,7 +181,7 @@ def sessions_page(request: HttpRequest) -> HttpResponse:
 
 @receiver([user_logged_in, user_logged_out], dispatch_uid="accounts.sessions")
 def drop_messages(request: HttpRequest, **options: object) -> None:
-    """Show nobody what was to be said to the one before: unread messages are in a cookie, which outlives a session."""
+    """Delete unread messages, so that the next person doesn't get them: their cookie outlives the session."""
     list(messages.get_messages(request))
 
 

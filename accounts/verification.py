@@ -28,13 +28,13 @@ LINKS_PER_HOUR = 3  # the mailbox may be another person's
 
 
 def request_verification(*, user: User) -> None:
-    """Mail a link to the user's address. Locks the user. Raises Conflict if it is verified, or after several."""
+    """Mail a link to the user's address. Locks the user. Raises Conflict if it is verified, or at `LINKS_PER_HOUR`."""
     with locked(user) as stored:
         if stored.email_verified_at:
             raise Conflict("Your address is verified already.")
         recent = PasswordReset.objects.filter(user=user, is_verification=True)
         if recent.filter(created_at__gt=now() - timedelta(hours=1)).count() >= LINKS_PER_HOUR:
-            raise Conflict("We have sent you several links already. Look into your spam folder, or wait an hour.")
+            raise Conflict("We have sent you several links already. Check your spam folder, or wait an hour.")
         id = uuid7()
         PasswordReset.objects.create(id=id, group_id=id, email=stored.email, user=user, is_verification=True)
         notify_on_commit(PasswordReset, id)
@@ -46,13 +46,13 @@ def verification_link(user: User) -> str:
 
 
 def verify_address(*, user: User, token: str) -> bool:
-    """Verify the address that the link was mailed to, if it is still the user's. Locks the user."""
+    """Verify the link's address. Returns False if the link has expired or is for another address. Locks the user."""
     try:
-        named = signing.loads(token, salt=SALT, max_age=settings.PASSWORD_RESET_TIMEOUT)
+        recipient = signing.loads(token, salt=SALT, max_age=settings.PASSWORD_RESET_TIMEOUT)
     except signing.BadSignature:
         return False
     with locked(user) as stored:
-        if named != [stored.pk, stored.email]:
+        if recipient != [stored.pk, stored.email]:
             return False
         if stored.email_verified_at is None:
             stored.email_verified_at = now()
