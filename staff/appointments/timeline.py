@@ -25,14 +25,14 @@ from staff.toolkit.actions import row_url
 from webhooks.models import Delivery, Event
 
 LONG = ("custom_values", *UTM_FIELDS)  # columns that the timeline doesn't need
-MAX_APPOINTMENTS = 500  # of a lead, whose messages are looked for
+MAX_APPOINTMENTS = 500  # of a lead: only the messages of the latest are found
 MAX_PINNED = 10  # notes of the lead, and notes of its appointments
 # Changes that have entries of their own.
 MOVED, OUTCOME = "schedule_time", ("outcome", "no_show")
 
 
 def appointments_of(row: VersionedModel) -> QuerySet[Appointment]:
-    """Return a lead's appointments; of an appointment only itself."""
+    """Return the appointments of a lead; for an appointment only itself."""
     rows: QuerySet[Appointment] = Appointment.objects.of(row.organization)
     return rows.filter(lead=row) if isinstance(row, Lead) else rows.filter(pk=row.pk)
 
@@ -85,7 +85,7 @@ def outcomes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[ti
 def changes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
     rows = rows_of_appointments(AppointmentChange, row).exclude(fields__has_key=MOVED)
     rows = rows.alias(others=timeline.fields_without(*OUTCOME)).exclude(others={})
-    # A cancellation ends the meeting, too, which goes without saying.
+    # A cancellation also clears the meeting URL, which needs no entry.
     ended = Q(fields__has_key="outcome", fields__meeting_url__1=None, without_meeting={})
     rows = rows.alias(without_meeting=timeline.fields_without(*OUTCOME, "meeting_url")).exclude(ended)
     for change in timeline.newest_changes(rows, cursor):

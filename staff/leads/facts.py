@@ -88,7 +88,7 @@ def set_setter(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Setter
 
 
 def setter_and_steps(lead: Lead) -> list[Any]:
-    """Return the setter's id, and who owns the open next steps, which a new setter may take over."""
+    """Return the setter's id, and the owners of the open next steps, which a new setter may take over."""
     steps = open_steps(lead).values_list("pk", "owner") if lead.next_step_at else ()
     return [
         lead.setter_id and str(lead.setter_id),

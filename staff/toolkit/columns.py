@@ -1,7 +1,7 @@
 """Which columns a list shows: those in its address (`?columns=time,host`), else the member's own, else the page's.
 
-A member's own columns are a saved view without a name. An address that has an order and no columns has the page's,
-because an order counts columns.
+A member's own columns are a saved view without a name. An address with an order but no columns shows the page's,
+because an order refers to columns by their position.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def offered_columns(page: AnyPage, request: HttpRequest) -> dict[str, Column]:
 
 
 def chosen_columns(page: AnyPage, request: HttpRequest) -> list[Column]:
-    """Return the columns to show. The first is always that of the page; unknown ones are left out."""
+    """Return the columns to show. The page's first is always the first; unknown ones are left out."""
     if COLUMNS_VAR in request.GET:
         keys = request.GET[COLUMNS_VAR].split(",")
     elif ORDER_VAR in request.GET:

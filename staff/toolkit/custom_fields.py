@@ -16,6 +16,7 @@ from django.utils.text import normalize_newlines
 from unfold import widgets
 
 from foundation.api.exceptions import Conflict
+from foundation.api.fields import MAX_TEXT_LENGTH
 from leads.custom_values import TOO_LONG, are_too_long, without_zero_fraction
 from leads.models import CustomField
 from staff.toolkit.export import Cell, Column, Export, yes_or_no
@@ -45,9 +46,9 @@ def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
             # A stored value stays selectable after its option was removed; otherwise the form could not be saved.
             options = dict.fromkeys([*field.options, *([value] if isinstance(value, str) else [])])
             return SelectField(**common, choices=[("", "–"), *((option, option) for option in options)])
-    if isinstance(value, str) and normalize_newlines(value).count("\n"):
+    if isinstance(value, str) and "\n" in normalize_newlines(value):
         return LongTextField(**common, rows=3)  # browsers remove line breaks from a field of one line
-    return TextField(**common, max_length=10_000)
+    return TextField(**common, max_length=MAX_TEXT_LENGTH)
 
 
 def to_json(value: JsonValue | date) -> JsonValue:
@@ -75,7 +76,7 @@ def export_columns(fields: list[CustomField], taken: set[str]) -> list[Column]:
 
 
 def exported(fields: list[CustomField], values: dict[str, JsonValue]) -> Cell:
-    """Return the value of the row's organization's field among these, which can have several types."""
+    """Return the value of the one of these fields that the row has. They can have several types."""
     field = next((field for field in fields if str(field.pk) in values), None)
     value = values[str(field.pk)] if field else None
     if isinstance(value, bool):
