@@ -1,4 +1,4 @@
-"""Adds leads in bulk: copies of the demo's own leads, with everything that belongs to them.
+"""Adds leads in bulk: copies of the demo's own leads, with the rows of `TABLES` that belong to them.
 
 The services would take hours for a million leads, so PostgreSQL copies the rows that they wrote. A copy has another
 name, e-mail and phone number. Its times are moved by whole weeks, past ones into the past and upcoming ones into the
@@ -29,7 +29,7 @@ ORIGINALS = 40  # the organization's first leads, which `scenario` has made
 MAX_WEEKS = 104  # for past times; upcoming times are moved by a quarter
 MAX_JITTER = timedelta(minutes=45)  # shorter than the time between a meeting and its outcome
 
-# What belongs to a lead: model, the model above that it refers to, and the foreign key's column.
+# What is copied with a lead: model, the model above that it refers to, and the foreign key's column.
 TABLES: list[tuple[type[models.Model], type[models.Model], str]] = [
     (LeadStatusChange, Lead, "lead_id"),
     (NextStep, Lead, "lead_id"),
@@ -108,7 +108,7 @@ def grow(organization: Organization, *, leads: int | None, appointments: int | N
 
 @transaction.atomic
 def copy_leads(original_ids: list[UUID], rng: random.Random) -> None:
-    """Copy a lead for each of these ids, which may repeat, with everything that belongs to it."""
+    """Copy a lead for each of these ids, which may repeat, with its rows of `TABLES`."""
     with connection.cursor() as cursor:
         cursor.execute(CREATE_LEAD_COPIES)
         with cursor.copy(FILL_LEAD_COPIES) as copy:
