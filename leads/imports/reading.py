@@ -70,7 +70,7 @@ def keep_turn(file_import: Import, turn: Turn) -> None:
 
 @transaction.atomic
 def store_rows(file_import: Import, batch: Sequence[ImportRow], *, is_last: bool = False) -> None:
-    """Store some rows of the file; after the last ones let people choose the columns.
+    """Store some rows of the file; the last ones end the step, and people choose the columns.
 
     Locks the import, then for a moment the organization. Raises FileRefused if its imports store too much.
     """
@@ -96,8 +96,8 @@ def store_rows(file_import: Import, batch: Sequence[ImportRow], *, is_last: bool
 def build_row(file_import: Import, number: int, cells: Sequence[str]) -> ImportRow:
     """Return a new row, with as much of its cells as a field can hold.
 
-    A longer cell, or one beyond the header, leaves a mark that makes the check refuse the row. So does a row with more
-    than `MAX_TERMS` terms, of which nothing else is kept.
+    A longer cell, or one beyond the header, leaves a mark that makes the check refuse the row. A row with more than
+    `MAX_TERMS` terms gets a mark, too, and keeps nothing else.
     """
     organization, width = file_import.organization, len(file_import.header)
     kept = [shorten(cell if len(cell) <= MAX_CELL else cell.strip(), MAX_CELL) for cell in cells[:width]]
