@@ -62,10 +62,11 @@ def other_value(field: models.Field, row: VersionedModel) -> Any:
         if field.related_model is Source:
             return Source.objects.create(organization=organization, name=f"other {field.name}")
         if field.name == "event_type":
-            values = {"provider": "SCHEDULER_A", "owner_name": "Hana"}
-            return make_event_type(organization, "Other", **values)
-        related = Status.objects.of(organization).filter(role="NO_SHOW")
-        return related.get() if field.related_model is Status else Membership.objects.of(organization).get()
+            # A scheduler's, because only those have an owner.
+            return make_event_type(organization, "Other", provider="SCHEDULER_A", owner_name="Hana")
+        if field.related_model is Status:
+            return Status.objects.of(organization).get(role="NO_SHOW")
+        return Membership.objects.of(organization).get()
     if field.choices:
         return next(choice for choice, _ in field.choices if choice != value)
     match field:

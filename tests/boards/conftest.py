@@ -1,4 +1,4 @@
-"""Fixtures: members of Acme with a client each."""
+"""Fixtures: clients of members of Acme."""
 
 import pytest
 from django.test import Client

@@ -22,7 +22,7 @@ TABLES = ('FROM "leads_lead"', 'FROM "leads_leadmerge"', 'FROM "appointments_app
 
 
 class Interruption:
-    """Does something just before the statement with this number, of those that read what rows are about."""
+    """Does something just before the statement with this number, of those that read leads, appointments or notes."""
 
     def __init__(self, number: int, act: Callable[[], object]) -> None:
         self.left, self.act = number, act
@@ -57,7 +57,7 @@ def _leads(organization: Organization, api: ApiClient) -> None:
     api.book(lead_email=MERGED, external_reference="ref-1")
 
 
-def do(act: str, organization: Organization) -> None:
+def merge_or_erase(act: str, organization: Organization) -> None:
     """Merge or erase the lead of the rows."""
     ids = dict(Lead.objects.of(organization).values_list("email", "pk"))
     if act == "merge":
@@ -74,7 +74,7 @@ def test_a_check_ends_whatever_happens_to_the_leads_meanwhile(
     mia: Client, organization: Organization, kind: str, act: str, number: int
 ) -> None:
     page = PAGES[kind](mia, organization)
-    interruption = Interruption(number, lambda: do(act, organization))
+    interruption = Interruption(number, lambda: merge_or_erase(act, organization))
 
     with connection.execute_wrapper(interruption):
         page.check()
@@ -93,7 +93,7 @@ def test_rows_of_a_lead_that_was_merged_after_the_check_change_the_kept_one(
     pages = [page(mia, organization) for page in PAGES.values()]
     for page in pages:
         page.check()
-    do("merge", organization)
+    merge_or_erase("merge", organization)
 
     for page in pages:
         page.press("start")
@@ -111,7 +111,7 @@ def test_a_former_reference_does_not_lead_to_an_appointment_that_is_erased_meanw
     page = Page(mia, organization, csv_file(["reference", "note"], ["ref-1", "Called"]), kind="APPOINTMENTS")
     page.check()
 
-    with connection.execute_wrapper(Interruption(2, lambda: do("erase", organization))):
+    with connection.execute_wrapper(Interruption(2, lambda: merge_or_erase("erase", organization))):
         page.press("start")
 
     assert page.row.counts == {"REFUSED": 1}
@@ -121,7 +121,7 @@ def test_a_former_reference_does_not_lead_to_an_appointment_that_is_erased_meanw
 @pytest.mark.usefixtures("_leads")
 def test_rows_that_name_an_erased_lead_or_its_appointment_are_refused(mia: Client, organization: Organization) -> None:
     """docs/interface.md, L20"""
-    do("erase", organization)
+    merge_or_erase("erase", organization)
     erased = Appointment.objects.of(organization).select_related("lead").get()
     email = erased.lead.email
     files = {
