@@ -158,9 +158,11 @@ def verify(user: User, code: str) -> bool:
         record_security_event(SecurityEventKind.RECOVERY_CODE_USED, user=user, actor=user)
         return True
     device = TotpDevice.objects.get(user=user)
+    failures = device.throttling_failure_count
     if device.verify_token(code):
         return True
-    is_mailed = device.throttling_failure_count == MAIL_AFTER_FAILURES
+    # A code that comes too soon isn't counted, and the count stays.
+    is_mailed = failures < device.throttling_failure_count == MAIL_AFTER_FAILURES
     record_security_event(SecurityEventKind.TWO_FACTOR_FAILED, user=user, is_mailed=is_mailed)
     return False
 

@@ -199,6 +199,23 @@ def test_wrong_codes_wait_longer_and_longer_but_never_for_good(closer: Client, h
     ]
 
 
+def test_codes_that_come_too_soon_after_the_mailed_one_mail_no_other(
+    closer: Client, host: Membership, clock: Any
+) -> None:
+    enrol(closer)
+    client, _ = enter_password()
+    for _ in range(5):
+        clock.shift(timedelta(seconds=61))
+        client.post(SECOND_FACTOR, {"code": "000000"})
+
+    clock.shift(timedelta(seconds=1))
+    for _ in range(4):
+        client.post(SECOND_FACTOR, {"code": "000000"})
+
+    assert kinds().count("two_factor_failed") == 9
+    assert SecurityNotice.objects.filter(event__kind="two_factor_failed").count() == 1
+
+
 def test_a_recovery_code_helps_while_somebody_else_tries_codes(closer: Client, host: Membership, clock: Any):
     _, codes = enrol(closer)
     attacker, _ = enter_password(address="192.0.2.66")
