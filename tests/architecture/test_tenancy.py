@@ -63,7 +63,6 @@ BYPASS_ALLOWED = {
     "organizations/security_log.py": "a failed sign-in looks for the account; notices are closed to requests",
     "accounts/two_factor.py": "keys and recovery codes are closed to requests but for this module",
     "accounts/pages.py": "a link identifies person and organization, before anybody is signed in",
-    "accounts/new_password.py": "the number of wrong guesses is the same for every role",
     "staff/site.py": "signing in looks for the user",
     "dev/local/inbox.py": "the local inbox verifies the signatures of any endpoint",
     "pipeline_backend/web/metrics.py": "metrics sum up all organizations, and name none",

@@ -309,6 +309,20 @@ def test_a_stolen_session_cannot_guess_the_password_without_end(host: Membership
     assert change_password(own, PASSWORD) == "changed"
 
 
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_guesses_in_a_stolen_session_are_mailed_too(organization: Organization):
+    user = make_member(organization, "hana@acme.example").user
+    clients = [Client() for _ in range(5)]
+    for client in clients:
+        client.force_login(user)
+        client.get("/admin/")
+
+    run_together(*(partial(change_password, client, "guess") for client in clients))
+
+    assert SecurityEvent.objects.filter(user=user, kind="sign_in_failed").count() == 5
+    assert SecurityNotice.objects.filter(user=user).count() == 1
+
+
 def test_after_changing_the_password_the_browser_stays_signed_in_and_known(host: Membership):
     own = Client()
     sign_in(host.user.email, PASSWORD, client=own)
