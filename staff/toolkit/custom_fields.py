@@ -33,11 +33,17 @@ class AnyDayField(DayField):
     default_validators = []
 
 
+class NumberField(forms.FloatField):
+    def has_changed(self, initial: float | None, data: str | None) -> bool:
+        # PostgreSQL returns 1e23 as an integer, which differs from the float.
+        return super().has_changed(initial if initial is None else float(initial), data)
+
+
 def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
     common: dict[str, Any] = {"label": field.label, "required": False, "initial": value}
     match field.type:
         case CustomField.Type.NUMBER:
-            return forms.FloatField(**common, widget=widgets.UnfoldAdminDecimalFieldWidget)
+            return NumberField(**common, widget=widgets.UnfoldAdminDecimalFieldWidget)
         case CustomField.Type.BOOLEAN:
             return forms.NullBooleanField(**common, widget=widgets.UnfoldAdminNullBooleanSelectWidget)
         case CustomField.Type.DATE:

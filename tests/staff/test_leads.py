@@ -341,6 +341,19 @@ def test_line_breaks_of_a_custom_text_survive_the_form(owner: Client, organizati
     assert values == {"goals": text, "tier": "2"}
 
 
+@pytest.mark.parametrize("number", [7, 0.1, 1e23, -1e300])
+def test_a_form_that_leaves_a_number_as_it_is_changes_nothing(number: float, owner: Client, organization: Organization):
+    make_custom_field(organization, "LEAD", "revenue", type="NUMBER")
+    values = {"email": "ada@example.com", "custom_fields": {"revenue": number}}
+    id = make_api(organization).post("/api/external/leads", values).json()["data"]["id"]
+    url, before = admin_url(Lead, "change", id), snapshot_of(organization)
+
+    response = owner.post(url, form_data(owner, url))
+
+    assert response.status_code == 302, form_errors(response)
+    assert snapshot_of(organization) == before
+
+
 def test_a_next_step_of_the_form_has_a_date_and_is_no_appointment(owner: Client, organization: Organization):
     id = make_api(organization).submit(email="ada@example.com").json()["data"]["lead_id"]
     url = admin_url(Lead, "change", id)
