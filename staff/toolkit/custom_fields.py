@@ -32,6 +32,9 @@ class AnyDayField(DayField):
 
     default_validators = []
 
+    def has_changed(self, initial: str | None, data: str | None) -> bool:
+        return super().has_changed(initial and date.fromisoformat(initial), data)
+
 
 class NumberField(forms.FloatField):
     def has_changed(self, initial: float | None, data: str | None) -> bool:

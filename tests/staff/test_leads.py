@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 import time_machine
+from django.contrib.admin.models import LogEntry
 from django.db import IntegrityError
 from django.test import Client
 
@@ -341,10 +342,18 @@ def test_line_breaks_of_a_custom_text_survive_the_form(owner: Client, organizati
     assert values == {"goals": text, "tier": "2"}
 
 
-@pytest.mark.parametrize("number", [7, 0.1, 1e23, -1e300])
-def test_a_form_that_leaves_a_number_as_it_is_changes_nothing(number: float, owner: Client, organization: Organization):
-    make_custom_field(organization, "LEAD", "revenue", type="NUMBER")
-    values = {"email": "ada@example.com", "custom_fields": {"revenue": number}}
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        *(("NUMBER", number) for number in (7, 0.1, 1e23, -1e300)),
+        *(("DATE", "1984-02-29"), ("DATE", "0011-01-02"), ("BOOLEAN", False), ("TEXT", "1. Tea\n 2. Milk")),
+    ],
+)
+def test_a_form_that_leaves_a_custom_value_as_it_is_changes_nothing(
+    type: str, value: object, owner: Client, organization: Organization
+):
+    make_custom_field(organization, "LEAD", "own", type=type)
+    values = {"email": "ada@example.com", "custom_fields": {"own": value}}
     id = make_api(organization).post("/api/external/leads", values).json()["data"]["id"]
     url, before = admin_url(Lead, "change", id), snapshot_of(organization)
 
@@ -352,6 +361,7 @@ def test_a_form_that_leaves_a_number_as_it_is_changes_nothing(number: float, own
 
     assert response.status_code == 302, form_errors(response)
     assert snapshot_of(organization) == before
+    assert [entry.get_change_message() for entry in LogEntry.objects.all()] == ["No fields changed."]
 
 
 def test_a_next_step_of_the_form_has_a_date_and_is_no_appointment(owner: Client, organization: Organization):
