@@ -86,14 +86,14 @@ def respond(page: AnyPage, request: HttpRequest) -> HttpResponse:
         query.pop(name, None)
     offered = offered_columns(page, request)
     keys = [key for key in request.POST.getlist("column") if key in offered][:MAX_COLUMNS]
-    chosen = ",".join([standard_keys(page)[0], *keys])
+    standard, is_standard = standard_keys(page), "standard" in request.POST
+    chosen = ",".join(standard if is_standard else [standard[0], *keys])
     organization = member_organizations(request).first()
-    if "standard" in request.POST:
-        forget_columns(request, page)
-    elif organization is None or SAVED_VAR in query:
+    if organization is None or SAVED_VAR in query:
         query[COLUMNS_VAR] = chosen
-    else:
-        forget_columns(request, page)
+        return redirect(f"{url}?{query.urlencode()}")
+    forget_columns(request, page)
+    if not is_standard:
         owner = Membership.objects.of(organization).get(user=current_user(request))
         values = {"page": page.opts.label_lower, "name": "", "query": urlencode({COLUMNS_VAR: chosen})}
         save_view(organization=organization, owner=owner, replace=True, **values)

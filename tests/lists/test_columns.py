@@ -94,6 +94,8 @@ def test_a_saved_view_keeps_its_columns_and_a_members_own_ones_are_no_view(owner
     assert (shown(owner, opened), shown(owner, LEADS)) == (["lead_contact", "email"], ["lead_contact", "phone"])
     changed = choose(owner, LEADS, "setter", query=opened.partition("?")[2]).url
     assert shown(owner, changed) == ["lead_contact", "setter"]
+    standard = choose(owner, LEADS, standard="1", query=opened.partition("?")[2]).url
+    assert shown(owner, standard) == shown(owner, f"{LEADS}?o=1")
     assert shown(owner, LEADS) == ["lead_contact", "phone"]
     assert [tab.label for tab in owner.get(changed).context["cl"].tabs][-2:] == ["All", "E-mails"]
 
