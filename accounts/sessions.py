@@ -1,7 +1,7 @@
 """Sessions with their user: the session engine, and the page on which people see and end their own.
 
 The engine is Django's database engine with one more column, as its documentation describes. When and from where a
-session is used is part of the session's data, so that one statement writes both.
+session is used is part of its data, so that one statement writes both. Two weeks after its last use it ends.
 """
 
 from collections.abc import Callable, Mapping
