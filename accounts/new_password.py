@@ -221,11 +221,13 @@ class ChoosePasswordView(PasswordResetConfirmView):
 
     def form_valid(self, form: forms.Form) -> HttpResponse:
         """Set the password, unless another request has used the link in the meantime."""
-        token = self.request.session.pop(INTERNAL_RESET_SESSION_TOKEN, "")
+        token = self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         assert self.user is not None  # Django shows no form without one
         if not reset_password(user=self.user, token=token, password=form.cleaned_data["new_password1"]):
             self.validlink = False
             return self.render_to_response(self.get_context_data())
+        # Only now, because a form that is refused with PasswordHashingBusy is sent again.
+        del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         messages.success(self.request, "Your new password is set. Sign in with it.")
         response = HttpResponseRedirect(self.get_success_url())
         # A person who has used up the account's sign-in limit can't keep its person out after the reset.

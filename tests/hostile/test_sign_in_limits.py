@@ -411,6 +411,25 @@ def test_strangers_whose_passwords_are_hashed_do_not_keep_a_known_browser_waitin
     assert (known, then) == ("in", "in")
 
 
+def test_a_new_password_that_had_to_wait_for_others_can_be_sent_again(
+    host: Membership, slow_hasher: None, monkeypatch: pytest.MonkeyPatch
+):
+    request_reset(host.user.email)
+    deliver_mail()
+    [link] = links_mailed_to(host.user.email)
+    client, new = Client(), {"new_password1": "correct horse battery", "new_password2": "correct horse battery"}
+    path = client.get(link, follow=True).request["PATH_INFO"]
+    monkeypatch.setattr(passwords, "SECONDS_TO_WAIT", 0.1)
+
+    with hashing_slot():
+        refused = client.post(path, new)
+    then = client.post(path, new)
+
+    assert (refused.status_code, "Try again in a moment" in refused.content.decode()) == (429, True)
+    assert then.status_code == 302
+    assert User.objects.get(pk=host.user_id).check_password("correct horse battery")
+
+
 @pytest.mark.parametrize("is_stranger", [True, False])
 def test_a_process_hashes_one_password_of_each_kind_at_a_time(is_stranger: bool):
     running, most = 0, 0
