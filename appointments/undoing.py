@@ -19,7 +19,7 @@ from statuses.models import Status
 from webhooks.models import Event
 
 GROUPS = [("schedule_time", "booked_for"), ("outcome_id", "no_show"), ("event_type_id", "call_category")]
-TEXT_CHANGED = "Its text has changed since."
+TEXT_CHANGED, PINNED = "Its text has changed since.", "It was pinned since."
 
 
 @undoes(Appointment, created=CREATED)
@@ -81,6 +81,7 @@ def undo_notes(file_import: Import, rows: Sequence[ImportUndo], actor: Actor) ->
     locked = {appointment.pk: appointment for appointment in appointments.order_by("pk")}
     changes = Event.objects.of(organization).filter(subject_id__in=ids).exclude(type=NOTE_CREATED.name)
     reasons: Reasons = dict.fromkeys(changes.values_list("subject_id", flat=True), TEXT_CHANGED)
+    reasons |= dict.fromkeys(notes.filter(is_pinned=True).values_list("pk", flat=True), PINNED)
     left = {note.pk: note for note in notes.all() if note.appointment_id in locked}
     reasons |= dict.fromkeys(set(ids) - left.keys(), GONE)
     removed = [note for note in left.values() if note.pk not in reasons]

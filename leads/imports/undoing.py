@@ -30,7 +30,7 @@ from django.utils.timezone import localtime
 
 from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
-from foundation.db.timestamps import now
+from foundation.db.timestamps import get_zone, now
 from foundation.db.writes import update_all
 from foundation.outbox import send_on_commit
 from leads.imports.failures import is_of_row, problem_of
@@ -278,7 +278,7 @@ def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUI
     if other:
         # Not its file's name, which can be a person's: erasing that one would have to look for it here.
         by, at = other.file_import.actor_name, other.file_import.created_at
-        return f"It has changed since: by another import, uploaded by {by}, {shown_time(at)}."
+        return f"It has changed since: by another import, uploaded by {by}, {shown_time(at, stored)}."
     ids = [row.subject_id, *parts]
     events = Event.objects.of(row.organization).filter(subject_id__in=ids, created_at__gt=version)
     own = Q(actor_id=stored.actor_id, actor_name=import_name(stored), created_at__lte=stored.finished_at)
@@ -291,11 +291,12 @@ def change_since(row: ImportUndo, subject: VersionedModel, parts: Collection[UUI
         last = events.aggregate(last=Max("created_at"))["last"] or version
         return "It has changed since." if subject.updated_at > last + TOLERANCE else ""
     what = event.type.replace(".", " ").replace("_", " ")
-    return f"It has changed since: {what}, by {event.actor_name}, {shown_time(event.created_at)}."
+    return f"It has changed since: {what}, by {event.actor_name}, {shown_time(event.created_at, stored)}."
 
 
-def shown_time(at: datetime) -> str:
-    return date_format(localtime(at), "DATETIME_FORMAT")
+def shown_time(at: datetime, stored: Import) -> str:
+    """Return the time in the zone of the person who has uploaded the file: a worker has no other."""
+    return date_format(localtime(at, get_zone(stored.time_zone)), "DATETIME_FORMAT")
 
 
 def import_name(stored: Import) -> str:

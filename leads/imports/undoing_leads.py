@@ -1,24 +1,26 @@
 """Undoing what an import did to leads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from uuid import UUID
 
-from django.db.models import prefetch_related_objects
+from django.db.models import F, Max, prefetch_related_objects
 
 from foundation.db.expressions import is_any_of
 from leads.deleting import delete_leads
+from leads.imports.leads import next_appointments
 from leads.imports.models import Import, ImportKind, ImportUndo
 from leads.imports.undoing import CUSTOM, Reasons, change_since, leave_out_members, restore_columns, undoes
-from leads.models import CustomField, Lead, LeadChange, LeadMerge, LeadStatusChange, PossibleDuplicate, TouchPointType
+from leads.models import CustomField, Lead, LeadChange, LeadMerge, LeadStatusChange, PossibleDuplicate
 from leads.privacy.models import Erasure
 from leads.privacy.rules import relations_to
-from leads.services import save_leads
+from leads.services import recompute_touch_point, save_leads
 from leads.topics import CREATED
 from organizations.actors import Actor
 from organizations.isolation import TenantModel
 from organizations.models import Organization
 from organizations.versions import VersionedModel
-from statuses.models import StatusRole
+from statuses.models import RESULT_ROLES, StatusRole
 
 GROUPS = [
     ("first_name", "is_first_name_from_email"),
@@ -33,6 +35,7 @@ BEING_ERASED = "It is being erased."
 UNSUBSCRIBED = "It has unsubscribed from e-mails since."
 GOT_REFERENCE = "An integration has given it a reference since."
 STAYS_BOOKED = "Its status stays, because another appointment is to come."
+STAYS_RESULT = "Its status stays, because another appointment has got this outcome since."
 
 
 @undoes(Lead, created=CREATED)
@@ -60,20 +63,35 @@ def undo_leads(file_import: Import, rows: Sequence[ImportUndo], actor: Actor) ->
 
 def restore_leads(file_import: Import, rows: Sequence[ImportUndo], leads: Mapping[UUID, Lead], actor: Actor) -> Reasons:
     reasons, not_restored = Reasons(), leave_out_members(file_import.organization, rows, Lead)
+    to_come = next_appointments(file_import.organization, leads.keys())
+    results = results_by_lead(file_import.organization, leads.keys())
     for row in rows:
         lead, texts = leads[row.subject_id], [not_restored.get(row.subject_id)]
-        if file_import.kind == ImportKind.APPOINTMENTS:
-            # The touch point follows the appointments that are left, and so does the status "booked".
-            row.columns = {name: pair for name, pair in (row.columns or {}).items() if name not in TOUCH_POINT}
-            is_booked = lead.status.role == StatusRole.APPOINTMENT_BOOKED
-            if is_booked and lead.next_touch_point_type == TouchPointType.APPOINTMENT and "status_id" in row.columns:
-                del row.columns["status_id"]
-                texts.append(STAYS_BOOKED)
+        columns = row.columns = {**(row.columns or {})}
+        if file_import.kind == ImportKind.APPOINTMENTS:  # whose undoing has set the touch point
+            columns = row.columns = {name: pair for name, pair in columns.items() if name not in TOUCH_POINT}
+        if "status_id" in columns:
+            is_booked = lead.status.role == StatusRole.APPOINTMENT_BOOKED and lead.pk in to_come
+            since = results.get((lead.pk, lead.status.role))
+            has_result = since is not None and row.version is not None and since > row.version
+            if is_booked or has_result:
+                del columns["status_id"]
+                texts.append(STAYS_BOOKED if is_booked else STAYS_RESULT)
         texts.append(changed_values(lead, restore_columns(row, lead, GROUPS)))
+        if TOUCH_POINT & columns.keys():
+            recompute_touch_point(lead, next_appointment=to_come.get(lead.pk))
         if reason := " ".join(filter(None, texts)):
             reasons[row.subject_id] = reason
     save_leads(file_import.organization, [leads[row.subject_id] for row in rows], actor=actor)
     return reasons
+
+
+def results_by_lead(organization: Organization, ids: Collection[UUID]) -> dict[tuple[UUID, str], datetime | None]:
+    """Return when an appointment of these leads has got an outcome last, by lead and role of the outcome."""
+    rows = Lead.objects.of(organization).filter(pk__in=ids, appointments__outcome__role__in=RESULT_ROLES)
+    latest = rows.order_by().values("pk", role=F("appointments__outcome__role"))
+    found = latest.annotate(since=Max("appointments__outcome_since"))
+    return {(row["pk"], row["role"]): row["since"] for row in found}
 
 
 def reasons_to_keep(organization: Organization, rows: Sequence[ImportUndo], leads: Mapping[UUID, Lead]) -> Reasons:

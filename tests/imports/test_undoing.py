@@ -4,12 +4,14 @@ import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
 
 from appointments.models import Appointment, Note
-from appointments.services import refresh_touch_points
+from appointments.services import edit_appointment, refresh_touch_points, set_next_step
 from foundation.db.timestamps import now
 from leads.imports import services, undoing
 from leads.imports.models import Import, ImportUndo
@@ -20,9 +22,10 @@ from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.celery import app
+from statuses.models import Status
 from tests.accounts import run_together
 from tests.client import ApiClient
-from tests.factories import deactivate, events_of, make_custom_field, make_member, notifications_of
+from tests.factories import deactivate, events_of, make_custom_field, make_member, notifications_of, owner_actor
 from tests.imports.files import Page, csv_file, expire_turns, work
 from tests.jobs import send_notifications
 from tests.merging.leads import make_lead, merge
@@ -382,3 +385,99 @@ def test_numbers_of_any_size_are_imported_over_and_come_back(
     assert (page.row.state, imported, values()) == ("UNDONE", [5.0, "large"], [float(number), "small"])
     Page(mia, organization, csv_file(["email", "plan"], ["ada@example.com", "huge"])).run()
     assert values() == [float(number), "huge"]
+
+
+def test_next_step_dates_of_undone_leads_follow_the_appointments_and_steps_that_are_left(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    soon, later, last = (f"2031-12-{day:02}T10:00:00.000Z" for day in (3, 8, 18))
+    names = ("booked", "former", "moved", "planned")
+    ids = {name: make_lead(api, f"{name}@example.com") for name in names}
+    Lead.objects.of(organization).filter(pk=ids["former"]).update(
+        next_touch_point_at=last, next_touch_point_type="FOLLOW_UP"
+    )
+    api.book(lead_email="moved@example.com", external_reference="m-1", schedule_time=later)
+    rows = [[f"{name}@example.com", soon, "Follow-up"] for name in names]
+    page = Page(mia, organization, csv_file(["email", "next step date", "next step"], *rows)).run()
+    for name in ("booked", "former"):
+        api.book(lead_email=f"{name}@example.com", external_reference=name, schedule_time=later)
+    api.reschedule(external_reference="m-1", new_external_reference="m-2", schedule_time=last)
+    planned = Lead.objects.of(organization).get(pk=ids["planned"])
+    set_next_step(
+        organization=organization,
+        actor=owner_actor(organization),
+        lead_id=planned.pk,
+        at=datetime(2031, 12, 5, tzinfo=UTC),
+        type="CALL",
+    )
+
+    page.press("undo")
+
+    leads = Lead.objects.of(organization).in_bulk()
+    shown = {name: leads[UUID(str(id))] for name, id in ids.items()}
+    dates = {name: (f"{lead.next_touch_point_at:%d}", lead.next_touch_point_type) for name, lead in shown.items()}
+    assert dates == {
+        "booked": ("08", "APPOINTMENT"),
+        "former": ("08", "APPOINTMENT"),
+        "moved": ("18", "APPOINTMENT"),
+        "planned": ("05", "CALL"),
+    }
+
+
+def test_the_status_of_a_lead_stays_if_another_appointment_has_it_since(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    for name in ("ann", "bob"):
+        make_lead(api, f"{name}@example.com")
+    api.book(lead_email="bob@example.com", external_reference="b-1")
+    api.book(lead_email="bob@example.com", external_reference="b-2")
+    rows = [["a-1", "ann@example.com", FUTURE, "Coaching", "", "", ""], ["b-1", "", "", "", "", "Won", ""]]
+    page = Page(mia, organization, csv_file(HEADER, *rows), kind="APPOINTMENTS").run()
+    api.book(lead_email="ann@example.com", external_reference="a-2", schedule_time="2031-03-05T10:00:00Z")
+    ann = Lead.objects.of(organization).get(email="ann@example.com")
+    set_next_step(
+        organization=organization,
+        actor=owner_actor(organization),
+        lead_id=ann.pk,
+        at=datetime(2027, 1, 1, tzinfo=UTC),
+        type="CALL",
+    )
+    second = Appointment.objects.of(organization).get(external_reference="b-2")
+    won = Status.objects.of(organization).get(role="WON")
+    edit_appointment(organization=organization, actor=owner_actor(organization), appointment=second, status_id=won.pk)
+
+    page.press("undo")
+
+    names = dict(Lead.objects.of(organization).values_list("email", "status__name"))
+    assert names == {"ann@example.com": "Appointment booked", "bob@example.com": "Won"}
+    assert {reason for _, reason in stays(page)} == {
+        "Its status stays, because another appointment is to come.",
+        "Its status stays, because another appointment has got this outcome since.",
+    }
+
+
+def test_what_stays_is_told_in_the_time_of_the_person_who_has_uploaded_the_file(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    page = Page(mia, organization, csv_file(["email"], ["ada@example.com"])).run()
+    lead = Lead.objects.of(organization).get()
+    changed_at = api.patch(f"/api/external/leads/{lead.pk}", {"first_name": "Ada"}).json()["data"]["updated_at"]
+
+    page.press("undo")
+
+    [(_, reason)] = stays(page)
+    at = datetime.fromisoformat(changed_at).astimezone(ZoneInfo(page.row.time_zone))
+    assert page.row.time_zone == "Europe/Berlin"
+    assert reason.endswith(f", {at:%H:%M}.")
+
+
+def test_a_note_that_was_pinned_stays(mia: Client, organization: Organization, api: ApiClient) -> None:
+    api.book(external_reference="r-1")
+    file = csv_file(["reference", "note"], ["r-1", "Important"])
+    page = Page(mia, organization, file, kind="APPOINTMENTS").run()
+    Note.objects.of(organization).update(is_pinned=True)
+
+    page.press("undo")
+
+    assert Note.objects.of(organization).count() == 1
+    assert [reason for _, reason in stays(page)] == ["It was pinned since."]
