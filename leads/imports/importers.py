@@ -38,7 +38,9 @@ MAX_DETAILS = 2000
 # Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
 UTC_OFFSET = re.compile(r"(?:UTC|GMT) ?([+\-\u2212]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII)
+OFFSET = re.compile(r"[+\-\u2212] ?\d{1,2}(?::?[0-5]\d)?(?: ?h)?", re.ASCII)
 MAX_OFFSET = 14  # hours
+BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 CUSTOM = "custom:"  # before the key of a custom field, in names of columns
 LEAVE_OUT = " "  # chosen instead of a target; no option of a custom field begins with a space
 # The cell beyond the header of a row whose cells are not stored.
@@ -218,7 +220,7 @@ class Importer:
 
     def organization_column(self) -> Column:
         """Return the column that the exports of somebody in several organizations have: only this one's rows count."""
-        return Column("organization", "Organization of the row", self.check_organization, is_essential=True)
+        return Column("row_organization", "Organization of the row", self.check_organization, is_essential=True)
 
     def check_organization(self, text: str) -> None:
         """Raise ValueError for another organization's name."""
@@ -372,23 +374,29 @@ def zone_of(header: str) -> tzinfo | None:
     return get_zone(name) if name in zone_names() else None
 
 
-def unclear_zone(header: str) -> str:
-    """Return how a header ends if that is meant as a time zone and names none, such as PST or (UTC+25), or ""."""
+def names_unclear_zone(header: str) -> bool:
+    """Return whether a header seems to name a time zone, such as PST or (CET/CEST), and names none clearly."""
     if zone_of(header):
-        return ""
-    text = header.rstrip(") ")
-    name = text.rpartition("(")[2] if header.rstrip().endswith(")") else text.rpartition(" ")[2]
-    start = re.match("[A-Za-z]+/?", name)
-    return name if start and start[0] in zone_words() else ""
+        return False
+    header = header[:MAX_HEADER]
+    in_brackets = [text for text in BRACKETS.findall(header) if text]
+    last = re.split(r"[\s_]", BRACKETS.sub("", header).strip())[-1]
+    begin = re.match("[A-Z]*", last)
+    if begin and begin[0].casefold() in zone_words():
+        return True
+    words = {word for text in in_brackets for word in re.findall(r"[^\W\d_]+", text.casefold())}
+    words |= {word for text in in_brackets for word in re.findall(r"[^\W\d]+", text.casefold().replace(" ", "_"))}
+    return not words.isdisjoint(zone_words()) or any(OFFSET.fullmatch(text.strip()) for text in in_brackets)
 
 
 @cache
 def zone_words() -> frozenset[str]:
-    """Return abbreviations, such as PST, most of which several zones use, and how full names begin: Europe/."""
+    """Return abbreviations, such as PST, most of which several zones use, and the names' last parts: los_angeles."""
     days = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC)
     abbreviations = {str(day.astimezone(get_zone(name)).tzname()) for name in zone_names() for day in days}
-    areas = {f"{name.partition('/')[0]}/" for name in zone_names() if "/" in name}
-    return frozenset({*abbreviations, *areas, "ET", "CT", "MT", "PT"})
+    places = {name.rpartition("/")[2] for name in zone_names()}
+    words = {word.casefold() for word in {*abbreviations, *places, "ET", "CT", "MT", "PT", "MEZ", "MESZ"}}
+    return frozenset(word for word in words if word.replace("_", "").isalpha())
 
 
 def normalize(header: str) -> str:

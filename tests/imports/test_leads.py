@@ -360,7 +360,13 @@ def test_a_header_names_the_zone_of_its_times(zone: str, time: str, mia: Client,
     assert f"{lead_with(organization, 'a@example.com').next_touch_point_at:%H:%M}" == time
 
 
-@pytest.mark.parametrize("end", ["(PST)", "(EDT)", "CEST", "(PT)", "GMT", "(UTC+25)", "(Europe/Berln)", "UTC+2"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        *("(PST)", "(EDT)", "CEST", "(PT)", "GMT", "(UTC+25)", "(europe/berlin)", "UTC+2", "(pst)", "[PST]", "_PST"),
+        *("(CET/CEST)", "(PST) (start)", "(+01:00)", "(Pacific Time)", "(Los Angeles)", "(MEZ)", "(Berlin)"),
+    ],
+)
 def test_a_header_whose_zone_is_not_clear_is_refused(end: str, mia: Client, organization: Organization) -> None:
     header = f"Next step date {end}"
     page = Page(mia, organization, csv_file(["email", header], ["a@example.com", "2027-01-05 10:00"]))
@@ -373,7 +379,9 @@ def test_a_header_whose_zone_is_not_clear_is_refused(end: str, mia: Client, orga
     assert page.press("columns", **{"column-0": "email", "column-1": ""}).status_code == 302
 
 
-@pytest.mark.parametrize("end", ["(optional)", "(US)", "(dd/mm/yyyy)", "start", "(24h)", "(EST)", "(UTC)"])
+@pytest.mark.parametrize(
+    "end", ["(optional)", "(US)", "(dd/mm/yyyy)", "start", "(24h)", "(EST)", "(UTC)", "(start) (2)", "(of the call)"]
+)
 def test_other_words_of_a_header_are_no_zone(end: str, mia: Client, organization: Organization) -> None:
     file = csv_file(["email", f"Next step date {end}"], ["a@example.com", "2027-01-05 10:00"])
     page = Page(mia, organization, file)
@@ -381,6 +389,12 @@ def test_other_words_of_a_header_are_no_zone(end: str, mia: Client, organization
     response = page.press("columns", **{"column-0": "email", "column-1": "next_touch_point_at"})
 
     assert response.status_code == 302
+
+
+def test_the_company_that_other_programs_call_organization_is_left_out(mia: Client, organization: Organization) -> None:
+    page = Page(mia, organization, csv_file(["email", "Organization"], ["a@example.com", "Hooli"]))
+
+    assert page.guessed()["Organization"] == ""
 
 
 def test_a_column_of_fields_that_differ_in_signs_only_is_the_one_with_its_label(
