@@ -199,13 +199,15 @@ class TenantAdmin(ServiceAdmin):
     def chosen_organization(self, request: HttpRequest) -> Organization | None:
         """Return the organization of a new row: the one in the URL, or else the only one in which the user may add it.
 
-        Returns None if the user has to choose one. Raises Http404 if the user may not add rows in the one in the URL,
-        so that another organization never gets a row that was meant for it.
+        Returns None if the user has to choose one, also if the list was filtered by another one. Raises Http404 if the
+        user may not add rows in the one in the URL: another organization never gets a row that was meant for it.
         """
         candidates = list(organizations_with_role(request, PERMISSIONS[self.area].add))
         named = request.GET.get("organization")
         if named is None:
-            return candidates[0] if len(candidates) == 1 else None
+            filtered = filtered_organization(request)
+            is_clear = len(candidates) == 1 and filtered in (None, str(candidates[0].pk))
+            return candidates[0] if is_clear else None
         organization = next((row for row in candidates if str(row.pk) == named), None)
         if organization is None:
             raise Http404
@@ -218,9 +220,7 @@ class TenantAdmin(ServiceAdmin):
         if not self.has_add_permission(request) or self.chosen_organization(request):
             return super().add_view(request, form_url, extra_context)
         organizations = organizations_with_role(request, PERMISSIONS[self.area].add)
-        # The one by which the list was filtered, whose button led here.
-        filters = QueryDict(request.GET.get("_changelist_filters", ""))
-        form = forms.Form(initial={"organization": filters.get(saved_views.ORGANIZATION_VAR)})
+        form = forms.Form(initial={"organization": filtered_organization(request)})
         form.fields["organization"] = RowField(organizations, label="For which organization?", empty_label=None)
         context = {
             **self.admin_site.each_context(request),
@@ -264,6 +264,11 @@ class TenantAdmin(ServiceAdmin):
         if field.is_relation:
             return name, TenantRelatedFilter
         return name, ChoicesFilter if getattr(field, "choices", None) else YesNoFilter
+
+
+def filtered_organization(request: HttpRequest) -> str | None:
+    """Return the id of the organization by which the list was filtered whose button led here."""
+    return QueryDict(request.GET.get("_changelist_filters", "")).get(saved_views.ORGANIZATION_VAR)
 
 
 def has_several_organizations(request: HttpRequest) -> bool:

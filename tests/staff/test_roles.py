@@ -173,6 +173,22 @@ def test_a_member_of_two_organizations_chooses_one_before_adding_a_row(
     assert Lead.objects.of(other_appointment.organization).filter(email="new@example.com").exists()
 
 
+@pytest.mark.parametrize("path", ["lead/add/", "import/add/"])
+def test_from_the_list_of_an_organization_that_one_only_sees_nothing_is_added_to_another_one_unasked(
+    appointment: Appointment, other_appointment: Appointment, path: str
+):
+    member = make_member(appointment.organization, "two@example.com", role=MemberRole.OWNER)
+    add_member(organization=other_appointment.organization, user=member.user, role=MemberRole.VIEWER)
+    client = logged_in_client(member)
+
+    filtered = client.get(f"{list_url(Lead)}&organization__id__exact={other_appointment.organization_id}")
+    [link] = re.findall(f'href="([^"]*{path}[^"]*)"', filtered.content.decode())[:1]
+    page = client.get(unescape(link)).content.decode()
+
+    assert "For which organization?" in page
+    assert other_appointment.organization.name not in page
+
+
 @pytest.mark.parametrize("named", ["another", "unknown", "not writable", "empty", "malformed", "name"])
 @pytest.mark.parametrize("memberships", [1, 2])
 def test_an_organization_in_the_url_that_one_may_not_add_to_is_404_and_never_replaced(
