@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.contrib.auth import SESSION_KEY
 from django.http import HttpRequest, HttpResponse
 
-from accounts.sessions import USAGE_KEY, note_usage
+from accounts.sessions import is_same_client, note_usage
 from foundation.api.request_owner import note_person
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import NO_TENANT, OWNER_SCOPE, DatabaseScope, set_scope, staff_scope
@@ -42,9 +42,12 @@ class StaffMiddleware:
 
 
 def is_refresh(request: HttpRequest) -> bool:
-    """Return whether the script of an open page reads something, which doesn't prolong the person's session."""
+    """Return whether the script of an open page reads something, which doesn't prolong the person's session.
+
+    From another address or browser it counts as a use: what the person sees of the session must be true.
+    """
     is_reading = request.method == "GET" and request.headers.get("Purpose") == "refresh"
-    return is_reading and USAGE_KEY in request.session
+    return is_reading and is_same_client(request)
 
 
 def scope_of(request: HttpRequest) -> DatabaseScope:

@@ -99,10 +99,22 @@ def note_usage(request: HttpRequest) -> None:
     request.session[USAGE_KEY] = {
         "started_at": previous.get("started_at", at.isoformat()),
         "used_at": at.isoformat(),
+        **client_of(request),
+    }
+    User.objects.filter(pk=request.session[SESSION_KEY]).update(last_seen_at=at)
+
+
+def is_same_client(request: HttpRequest) -> bool:
+    """Return whether address and browser are those of the session's last use."""
+    usage: Mapping[str, str] = request.session.get(USAGE_KEY, {})
+    return {**usage, **client_of(request)} == usage
+
+
+def client_of(request: HttpRequest) -> dict[str, str]:
+    return {
         "address": client_address(request.META)[:64],
         "user_agent": shorten_user_agent(request.headers.get("User-Agent", "")),
     }
-    User.objects.filter(pk=request.session[SESSION_KEY]).update(last_seen_at=at)
 
 
 def end_oldest_sessions(user_id: str) -> None:

@@ -124,6 +124,15 @@ def test_only_reading_by_a_page_that_a_person_has_opened_leaves_no_trace(owner: 
         assert owner.session["usage"]["used_at"] > first
 
 
+def test_a_page_that_is_read_from_another_address_is_a_use_of_the_session(owner: Client) -> None:
+    with time_machine.travel("2026-11-18T10:00:00Z") as clock:
+        owner.get("/admin/")
+        clock.shift(timedelta(minutes=10))
+        owner.get("/admin/", headers=REFRESH, REMOTE_ADDR="192.0.2.7")
+
+        assert owner.session["usage"]["address"] == "192.0.2.7"
+
+
 def test_nobody_hears_of_another_organization(
     owner: Client, api: ApiClient, other_organization: Organization, other_api: ApiClient
 ) -> None:
