@@ -81,6 +81,7 @@ class Plan:
     values: dict[str, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)  # any of them refuses the row
     bad_cells: list[Problem] = field(default_factory=list)  # the cells that are left out
+    unread: dict[str, tuple[Problem, str]] = field(default_factory=dict)  # what is wrong with them, by column
     subject: Any = None
     fields: dict[str, Any] = field(default_factory=dict)  # the new values of the subject's columns
     changes: list[str] = field(default_factory=list)  # the same, for people
@@ -284,13 +285,16 @@ class Importer:
                 if column.is_required:
                     plan.refuse(f"{column.label}: is missing")
                 continue
+            text = ""
             try:
-                value = read(clean(cell))
+                text = clean(cell)
+                value = read(text)
                 if value is not None:
                     plan.values[column.name] = value
             except ValueError as error:
-                is_needed = column.is_required or column.is_essential
-                (plan.problems if is_needed else plan.bad_cells).append(Problem.of_cell(column.label, error))
+                is_needed, problem = column.is_required or column.is_essential, Problem.of_cell(column.label, error)
+                (plan.problems if is_needed else plan.bad_cells).append(problem)
+                plan.unread[column.name] = problem, text
         return plan
 
     def key_of(self, plan: Plan) -> str:
@@ -308,6 +312,10 @@ class Importer:
     def compare_custom_values(self, plan: Plan, subject: VersionedModel | None) -> None:
         """Note the changes of custom fields. The new values keep those that the file doesn't name."""
         stored = subject.custom_values if subject else {}  # type: ignore[attr-defined]
+        for custom in self.custom_fields:
+            problem, text = plan.unread.get(custom_name(custom), (None, ""))
+            if problem and text == stored.get(str(custom.pk)):  # an option that was removed since
+                plan.bad_cells.remove(problem)
         given = [custom for custom in self.custom_fields if custom_name(custom) in plan.values]
         values = {str(custom.pk): plan.values[custom_name(custom)] for custom in given}
         for custom in given:

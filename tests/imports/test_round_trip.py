@@ -131,3 +131,24 @@ def test_a_number_with_more_digits_than_a_file_has_is_unchanged(
 
     assert guessed["Number"] == "custom:number"
     assert page.row.counts == {"UNCHANGED": 1}, page.report()
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_an_option_that_was_removed_since_is_unchanged_where_it_is_stored(
+    mia: Client, organization: Organization, api: ApiClient, kind: str
+) -> None:
+    field = make_custom_field(organization, "LEAD", "plan", type="SELECT", options=["Basic"])
+    api.submit(email="ada@example.com")
+    Lead.objects.of(organization).update(custom_values={str(field.pk): "=Gold"})
+    api.submit(email="bob@example.com")
+    rows = exported(mia, "leads/lead", kind)
+
+    page = Page(mia, organization, as_file(rows, kind), name=f"leads.{kind}")
+    page.check()
+    rows[1 if "bob" in rows[1][0] else 2][rows[0].index("Plan")] = "=Gold"
+    other = Page(mia, organization, as_file(rows, kind), name=f"leads.{kind}")
+    other.check()
+
+    assert page.row.counts == {"UNCHANGED": 2}
+    assert page.row.reasons.get("PARTIAL", {}) == {}
+    assert other.row.reasons["PARTIAL"] == {"Plan is none of the options": 1}
