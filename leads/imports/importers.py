@@ -38,9 +38,10 @@ MAX_DETAILS = 2000
 # Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
 UTC_OFFSET = re.compile(r"(?:UTC|GMT) ?([+\-\u2212]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII)
-OFFSET = re.compile(r"[+\-\u2212] ?\d{1,2}(?::?[0-5]\d)?(?: ?h)?", re.ASCII)
+OFFSET = re.compile(r"(?:^|UTC|GMT)[+\-\u2212]\d{1,2}(?::?\d\d)?$", re.ASCII)
 MAX_OFFSET = 14  # hours
 BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+WRITTEN_AS = re.compile(r"\d{1,2}|(?![+\-])(?=.*[dmyh])[dmyhs\d:/., \-]+", re.I | re.ASCII)  # dd/mm/yyyy, 24h, 2
 CUSTOM = "custom:"  # before the key of a custom field, in names of columns
 LEAVE_OUT = " "  # chosen instead of a target; no option of a custom field begins with a space
 # The cell beyond the header of a row whose cells are not stored.
@@ -382,29 +383,33 @@ def zone_of(header: str) -> tzinfo | None:
     return get_zone(name) if name in zone_names() else None
 
 
-def names_unclear_zone(header: str) -> bool:
-    """Return whether a header seems to name a time zone, such as PST or (CET/CEST), and names none clearly."""
+def has_unclear_zone(header: str) -> bool:
+    """Return whether the header of a column of times names a zone, perhaps, and none that is clear.
+
+    Whatever is in brackets may be one, such as (PST) or (Singapore), unless it says how days and hours are written.
+    """
     if zone_of(header):
         return False
     header = header[:MAX_HEADER]
-    in_brackets = [text for text in BRACKETS.findall(header) if text]
-    last = re.split(r"[\s_]", BRACKETS.sub("", header).strip())[-1]
-    begin = re.match("[A-Z]*", last)
-    if begin and begin[0].casefold() in zone_words():
+    if any(not WRITTEN_AS.fullmatch(text.strip()) for text in BRACKETS.findall(header) if text.strip()):
         return True
-    words = {word for text in in_brackets for word in re.findall(r"[^\W\d_]+", text.casefold())}
-    words |= {word for text in in_brackets for word in re.findall(r"[^\W\d]+", text.casefold().replace(" ", "_"))}
-    return not words.isdisjoint(zone_words()) or any(OFFSET.fullmatch(text.strip()) for text in in_brackets)
+    *others, last = re.split(r"[\s_,]+", BRACKETS.sub("", header).strip())
+    if OFFSET.search(last):
+        return True
+    abbreviations, places = zone_words()
+    is_capital = re.fullmatch("[A-Z]{1,4}T", last) and header != header.upper()  # many are in no database: SGT, BRT
+    names = {last, last.rpartition("/")[2], "_".join([*others, last][-2:])}
+    return bool(is_capital) or last in abbreviations or not places.isdisjoint(name.casefold() for name in names)
 
 
 @cache
-def zone_words() -> frozenset[str]:
-    """Return abbreviations, such as PST, most of which several zones use, and the names' last parts: los_angeles."""
+def zone_words() -> tuple[frozenset[str], frozenset[str]]:
+    """Return the abbreviations of time zones, and the last parts of their names, such as los_angeles."""
     days = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzinfo=UTC)
     abbreviations = {str(day.astimezone(get_zone(name)).tzname()) for name in zone_names() for day in days}
-    places = {name.rpartition("/")[2] for name in zone_names()}
-    words = {word.casefold() for word in {*abbreviations, *places, "ET", "CT", "MT", "PT", "MEZ", "MESZ"}}
-    return frozenset(word for word in words if word.replace("_", "").isalpha())
+    return frozenset(abbreviations), frozenset(
+        name.rpartition("/")[2].casefold() for name in zone_names() if "/" in name
+    )
 
 
 def normalize(header: str) -> str:

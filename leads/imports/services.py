@@ -12,7 +12,7 @@ from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
 from foundation.outbox import send_on_commit
-from leads.imports.importers import IMPORTERS, Plan, guess_mapping, names_unclear_zone, normalize
+from leads.imports.importers import IMPORTERS, Plan, guess_mapping, has_unclear_zone, normalize
 from leads.imports.models import (
     KEEP_ROWS,
     OPEN,
@@ -42,8 +42,8 @@ TOO_MUCH_STORED = (
     "import, delete the refused rows of an earlier one, or split the file, and upload it again."
 )
 UNCLEAR_ZONE = (
-    "Which time zone is this? Name it in the first row of the file, as in Time (Europe/Berlin) or Time (UTC-8), "
-    "or remove it if the times are in your zone:"
+    "Is this a time zone? Name it in the first row of the file, as in Time (Europe/Berlin) or Time (UTC-8), "
+    "or remove what is in brackets if the times are in your zone:"
 )
 KEEP_IMPORTS = timedelta(days=365)
 # Characters that undoing an organization's imports may need. Beyond, the oldest can no longer be undone.
@@ -111,7 +111,7 @@ def choose_columns(
         raise ValidationFailed({"": [f"Which column has this? {', '.join(missing)}"]})
     times = {column.name for column in importer.columns() if column.read is None}
     chosen = [header for header, name in zip(stored.header, mapping, strict=True) if name in times]
-    if unclear := [f"“{header}”" for header in chosen if names_unclear_zone(header)]:
+    if unclear := [f"“{header}”" for header in chosen if has_unclear_zone(header)]:
         raise ValidationFailed({"": [f"{UNCLEAR_ZONE} {', '.join(unclear)}"]})
     stored.mapping, stored.sends_invitations = list(mapping), sends_invitations
     if reading:
