@@ -85,14 +85,14 @@ class SessionStore(db.SessionStore):
 
 
 def note_usage(request: HttpRequest) -> None:
-    """Write the time, address and browser into the session, unless that was done less than five minutes ago.
+    """Write the time, address and browser into the session, unless these were written less than five minutes ago.
 
     The time is written into the person's row, too, where owners see it after the session has ended.
     """
     previous: Mapping[str, str] = request.session.get(USAGE_KEY, {})
     at = timezone.now()
     used_at = parse_time(previous.get("used_at"))
-    if used_at is not None and at - used_at < USAGE_INTERVAL:
+    if used_at is not None and at - used_at < USAGE_INTERVAL and is_same_client(request):
         return
     if not previous:
         end_oldest_sessions(request.session[SESSION_KEY])

@@ -48,11 +48,7 @@ def change_view(
     check_query(query)
     views: QuerySet[SavedView] = SavedView.objects.of(organization)
     lock_organization(organization)
-    view = views.filter(pk=view_id).first()
-    if view is None:
-        raise Conflict("Someone has deleted this view.")
-    if version and version != view.version:
-        raise Conflict(f"Someone has changed the view “{view.name}” since you opened the list. Open it again first.")
+    view = get_view(views, view_id, version)
     view.name, view.query = name or view.name, query or view.query
     same = views.filter(owner=view.owner_id, page=view.page, name=view.name)
     if same.exclude(pk=view.pk).exists():
@@ -60,8 +56,20 @@ def change_view(
     view.save(update_fields=["name", "query"])
 
 
-def delete_view(*, organization: Organization, view_id: UUID) -> None:
-    SavedView.objects.of(organization).filter(pk=view_id).delete()
+@transaction.atomic
+def delete_view(*, organization: Organization, view_id: UUID, version: str = "") -> None:
+    """Locks the organization. Raises Conflict if the view is gone or no longer of this version."""
+    lock_organization(organization)
+    get_view(SavedView.objects.of(organization), view_id, version).delete()
+
+
+def get_view(views: QuerySet[SavedView], id: UUID, version: str) -> SavedView:
+    view = views.filter(pk=id).first()
+    if view is None:
+        raise Conflict("Someone has deleted this view.")
+    if version and version != view.version:
+        raise Conflict(f"Someone has changed the view “{view.name}” since you opened the list. Open it again first.")
+    return view
 
 
 def check_query(query: str) -> None:

@@ -4,6 +4,7 @@ All who may see a list may save views of their own; the back office may share vi
 Operators have none, unless they are members themselves.
 """
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -61,7 +62,8 @@ def own_columns(request: HttpRequest, page: AnyPage) -> list[str]:
 def forget_columns(request: HttpRequest, page: AnyPage) -> None:
     for view in stored_views(request, page):
         if not view.name:
-            delete_view(organization=view.organization, view_id=view.pk)
+            with suppress(Conflict):  # the same form, sent twice
+                delete_view(organization=view.organization, view_id=view.pk)
 
 
 def stored_views(request: HttpRequest, page: AnyPage) -> list[SavedView]:
@@ -190,7 +192,7 @@ def change(page: AnyPage, request: HttpRequest, data: dict[str, Any]) -> tuple[s
     if not may_change(request, view):
         raise PermissionDenied
     if data["act"] == "delete":
-        delete_view(organization=view.organization, view_id=view.pk)
+        delete_view(organization=view.organization, view_id=view.pk, version=data["version"])
         return f"View “{view.name}” deleted.", ""
     field = "name" if data["act"] == "rename" else "query"
     if field == "query" and organization_of(request, {**data, "organization": view.organization}) != view.organization:

@@ -258,8 +258,8 @@ def test_a_shared_view_that_a_colleague_has_changed_is_not_overwritten(owner: Cl
     [version] = re.findall('name="version" value="([^"]+)"', opened(owner, view).content.decode())
     change(manager, view, "save", query="view=all&q=cole", version=version)
 
-    refused = [change(owner, view, act, query="view=all", version=version) for act in ("save", "rename")]
+    refused = [change(owner, view, act, query="view=all", version=version) for act in ("save", "rename", "delete")]
 
     text = "Someone has changed the view “Hot” since you opened the list. Open it again first."
-    assert [shown_messages(response)[-1] for response in refused] == [text, text]
+    assert [shown_messages(response)[-1] for response in refused] == [text] * 3
     assert saved("Hot").query == "view=all&q=cole"

@@ -131,6 +131,8 @@ def test_a_page_that_is_read_from_another_address_is_a_use_of_the_session(owner:
         owner.get("/admin/", headers=REFRESH, REMOTE_ADDR="192.0.2.7")
 
         assert owner.session["usage"]["address"] == "192.0.2.7"
+        owner.get("/admin/", REMOTE_ADDR="192.0.2.8")
+        assert owner.session["usage"]["address"] == "192.0.2.8"
 
 
 def test_nobody_hears_of_another_organization(
