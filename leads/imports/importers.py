@@ -42,6 +42,7 @@ OFFSET = re.compile(r"(?:^|UTC|GMT)[+\-\u2212]\d{1,2}(?::?\d\d)?$", re.ASCII)
 MAX_OFFSET = 14  # hours
 BRACKETS = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
 WRITTEN_AS = re.compile(r"\d{1,2}|(?![+\-])(?=.*[dmyh])[dmyhs\d:/., \-]+", re.I | re.ASCII)  # dd/mm/yyyy, 24h, 2
+WORDS = {"MET", "EAT", "CAT", "WET", "WIT"}  # in lower case, these abbreviations of time zones are words
 CUSTOM = "custom:"  # before the key of a custom field, in names of columns
 LEAVE_OUT = " "  # chosen instead of a target; no option of a custom field begins with a space
 # The cell beyond the header of a row whose cells are not stored.
@@ -398,8 +399,9 @@ def has_unclear_zone(header: str) -> bool:
         return True
     abbreviations, places = zone_words()
     is_capital = re.fullmatch("[A-Z]{1,4}T", last) and header != header.upper()  # many are in no database: SGT, BRT
-    names = {last, last.rpartition("/")[2], "_".join([*others, last][-2:])}
-    return bool(is_capital) or last in abbreviations or not places.isdisjoint(name.casefold() for name in names)
+    names = {name.casefold() for name in (last, last.rpartition("/")[2], "_".join([*others, last][-2:]))}
+    is_abbreviation = last in abbreviations or last.upper() in abbreviations - WORDS
+    return bool(is_capital) or is_abbreviation or not places.isdisjoint(names)
 
 
 @cache
