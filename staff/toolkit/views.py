@@ -22,12 +22,13 @@ from django.utils.functional import cached_property
 from django.utils.text import capfirst
 from unfold.views import ChangeList
 
-from organizations.models import SavedView
+from organizations.models import Organization, SavedView
+from organizations.permissions import PERMISSIONS, organizations_with_role
 from staff.toolkit import lists
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.columns import ColumnChoice, column_choices, key_of, offered_columns, standard_keys
 from staff.toolkit.filters import Chip, chips
-from staff.toolkit.saved_views import COLUMNS_VAR, SAVED_VAR, VIEW_VAR, form_values, visible_views
+from staff.toolkit.saved_views import COLUMNS_VAR, ORGANIZATION_VAR, SAVED_VAR, VIEW_VAR, form_values, visible_views
 
 LAYOUT_VAR = "layout"
 
@@ -303,6 +304,10 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
             return show_table(request, {"title": capfirst(page.opts.verbose_name_plural)})
         if not page.has_view_or_change_permission(request):
             raise PermissionDenied
+        if ORGANIZATION_VAR not in request.GET and (first := first_of_several(page, request)):
+            query = request.GET.copy()
+            query[ORGANIZATION_VAR] = str(first.pk)
+            return redirect(f"{request.path}?{query.urlencode()}")
         return layout.render(page, request, page.get_changelist_instance(request))
     except BadRequest:
         opened = visible_views(request, page).get(request.GET.get(SAVED_VAR, ""))
@@ -310,6 +315,15 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
             raise
         messages.warning(request, "This view refers to something that no longer exists. These are all rows.")
         return redirect(f"{request.path}?{VIEW_VAR}={ALL.name}&{SAVED_VAR}={opened.pk}")
+
+
+def first_of_several(page: AnyPage, request: HttpRequest) -> Organization | None:
+    """Return the organization of a layout whose address names none; None for users of only one.
+
+    The address must name it: the buttons of the page, and the views that are saved there, take it from there.
+    """
+    organizations = organizations_with_role(request, PERMISSIONS[page.area].view).order_by("name", "id")[:2]
+    return organizations[0] if len(organizations) > 1 else None
 
 
 def layout_response(
@@ -326,6 +340,7 @@ def layout_response(
         "media": page.media,
         "opts": page.opts,
         "has_add_permission": page.has_add_permission(request),
+        "preserved_filters": page.get_preserved_filters(request),
         "actions_on_top": False,
         "actions_on_bottom": False,
     }

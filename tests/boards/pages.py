@@ -16,7 +16,7 @@ JSON = {"Accept": "application/json"}
 
 def open_board(client: Client, model: type[Model], query: str = "") -> Any:
     """Return the response with the board."""
-    response = client.get(f"{admin_url(model, 'changelist')}?layout=board&{query}")
+    response = client.get(f"{admin_url(model, 'changelist')}?layout=board&{query}", follow=True)
     assert response.status_code == 200, response.headers
     return response
 

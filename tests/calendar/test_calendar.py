@@ -43,7 +43,7 @@ def mia(week: Week) -> Client:
 def calendar(client: Client, one_day: str | None = None, **parameters: Any) -> Any:
     """Return the calendar of a day, or of a week, by default of the present one."""
     parameters |= {"days": "1", "day": one_day} if one_day else {}
-    response = client.get(LIST, {"layout": "calendar", **parameters})
+    response = client.get(LIST, {"layout": "calendar", **parameters}, follow=True)
     assert response.status_code == 200, response.status_code
     return response
 

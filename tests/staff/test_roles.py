@@ -173,15 +173,21 @@ def test_a_member_of_two_organizations_chooses_one_before_adding_a_row(
     assert Lead.objects.of(other_appointment.organization).filter(email="new@example.com").exists()
 
 
+@pytest.mark.parametrize(
+    "query", ["organization__id__exact={}", "layout=board&organization__id__exact={}", "layout=board"]
+)
 @pytest.mark.parametrize("path", ["lead/add/", "import/add/"])
 def test_from_the_list_of_an_organization_that_one_only_sees_nothing_is_added_to_another_one_unasked(
-    appointment: Appointment, other_appointment: Appointment, path: str
+    appointment: Appointment, other_appointment: Appointment, path: str, query: str
 ):
+    """The board shows the first organization by name, if the address names none."""
+    Organization.objects.filter(pk=other_appointment.organization_id).update(name="Aardvark")
+    other_appointment.organization.refresh_from_db()
     member = make_member(appointment.organization, "two@example.com", role=MemberRole.OWNER)
     add_member(organization=other_appointment.organization, user=member.user, role=MemberRole.VIEWER)
     client = logged_in_client(member)
 
-    filtered = client.get(f"{list_url(Lead)}&organization__id__exact={other_appointment.organization_id}")
+    filtered = client.get(f"{list_url(Lead)}&{query.format(other_appointment.organization_id)}", follow=True)
     [link] = re.findall(f'href="([^"]*{path}[^"]*)"', filtered.content.decode())[:1]
     page = client.get(unescape(link)).content.decode()
 
