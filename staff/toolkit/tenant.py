@@ -267,7 +267,7 @@ class TenantAdmin(ServiceAdmin):
 
 
 def filtered_organization(request: HttpRequest) -> str | None:
-    """Return the id of the organization by which the list was filtered whose button led here."""
+    """Return the id of the organization that the list was filtered by, if one of its buttons led here."""
     return QueryDict(request.GET.get("_changelist_filters", "")).get(saved_views.ORGANIZATION_VAR)
 
 

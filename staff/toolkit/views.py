@@ -13,7 +13,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -23,7 +23,7 @@ from django.utils.text import capfirst
 from unfold.views import ChangeList
 
 from organizations.models import Organization, SavedView
-from organizations.permissions import PERMISSIONS, organizations_with_role
+from organizations.permissions import PERMISSIONS, is_operator, organizations_with_role, roles_by_organization
 from staff.toolkit import lists
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.columns import ColumnChoice, column_choices, key_of, offered_columns, standard_keys
@@ -288,10 +288,11 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
         for name, parts in choices.items()
         if name in request.GET and request.GET[name] not in {part.name for part in parts}
     ]
-    if VIEW_VAR in unknown and (saved := visible_views(request, page).get(request.GET[VIEW_VAR])):
-        return redirect(f"{request.path}?{saved.query}&{SAVED_VAR}={saved.pk}")
+    saved = visible_views(request, page).get(request.GET[VIEW_VAR]) if VIEW_VAR in unknown else None
+    if address := query_of(saved, page, request) if saved else query_of_colleague(request):
+        return redirect(f"{request.path}?{address}")
     if unknown:
-        parameters: QueryDict = request.GET.copy()
+        parameters = request.GET.copy()
         for name in unknown:
             del parameters[name]
         if page.views:
@@ -324,6 +325,27 @@ def first_of_several(page: AnyPage, request: HttpRequest) -> Organization | None
     """
     organizations = organizations_with_role(request, PERMISSIONS[page.area].view).order_by("name", "id")[:2]
     return organizations[0] if len(organizations) > 1 else None
+
+
+def query_of(saved: SavedView, page: AnyPage, request: HttpRequest) -> str:
+    """Return the query that opens a view: of several organizations, a shared one shows that which shares it."""
+    query = f"{saved.query}&{SAVED_VAR}={saved.pk}"
+    if saved.owner_id is None and ORGANIZATION_VAR not in saved.query and first_of_several(page, request):
+        query += f"&{ORGANIZATION_VAR}={saved.organization_id}"
+    return query
+
+
+def query_of_colleague(request: HttpRequest) -> str:
+    """Return the query without the organization if it names the only one of the user, else "".
+
+    A colleague in several organizations has sent the address, or shares the view.
+    """
+    ids = [] if is_operator(request) else [str(id) for id in roles_by_organization(request)]
+    if request.method != "GET" or len(ids) != 1 or request.GET.getlist(ORGANIZATION_VAR) != ids:
+        return ""
+    query = request.GET.copy()
+    del query[ORGANIZATION_VAR]
+    return query.urlencode() or f"{VIEW_VAR}={ALL.name}"
 
 
 def layout_response(

@@ -11,6 +11,7 @@ from appointments.models import Appointment
 from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization, SavedView, User
 from organizations.saved_views import MAX_VIEWS
+from tests.client import ApiClient
 from tests.factories import make_api, make_member, owner_of
 from tests.staff.pages import admin_url, logged_in_client, shown_messages
 
@@ -244,6 +245,27 @@ def test_a_search_of_a_member_of_several_organizations_is_saved_where_its_rows_a
     assert saved("All").query == "view=all"
     change(client, saved("All"), "save", query=f"view=all&q=eve&{acme}")
     assert "q=eve" in saved("All").query
+
+
+def test_a_shared_view_is_the_same_for_people_of_one_and_of_several_organizations(
+    organization: Organization, other_organization: Organization, owner: Client, api: ApiClient, other_api: ApiClient
+):
+    member = make_member(organization, "both@acme.example", role=MemberRole.MANAGER)
+    Membership.objects.create(organization=other_organization, user=member.user, role=MemberRole.OWNER)
+    both, acme = logged_in_client(member), f"organization__id__exact={organization.pk}"
+    for submit in (api.submit, other_api.submit):
+        submit(email="ada@example.com")
+        submit(email="bob@example.com")
+
+    save(both, "Bob", f"view=all&{acme}&q=bob&layout=board", is_shared="on", organization=str(organization.pk))
+    save(owner, "All", "view=all", is_shared="on")
+    pages = [opened(client, saved(name)) for name in ("Bob", "All") for client in (owner, both)]
+
+    assert [page.context["cl"].saved_view.name for page in pages] == ["Bob", "Bob", "All", "All"]
+    assert [page.context["cl"].queryset.count() for page in pages] == [1, 1, 2, 2]
+    assert [len(page.redirect_chain) for page in pages] == [2, 1, 1, 1]
+    assert owner.get(f"{LEADS}?view=all&{acme}", follow=True).context["cl"].queryset.count() == 2
+    assert owner.get(f"{LEADS}?view=all&organization__id__exact={other_organization.pk}").status_code == 400
 
 
 def test_the_addresses_of_the_forms_lead_to_the_list_when_they_are_opened(owner: Client):
