@@ -32,7 +32,8 @@ from organizations.security_log import record_security_event, shorten_user_agent
 
 USAGE_KEY = "usage"
 MAX_SESSIONS = 100  # of a person, who sees all of them on one page
-# A session's last use is at most this much older than shown, and costs at most one write in this time.
+# A session's last use is at most this much later than shown, and costs at most one write in this time, unless its
+# address or browser changes.
 USAGE_INTERVAL = timedelta(minutes=5)
 
 # What a browser calls itself → its name. The order matters: most browsers also claim to be others.

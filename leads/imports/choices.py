@@ -101,7 +101,7 @@ def guess_reading(file_import: Import) -> None:
     is_clear = len(forms) == 1 and all(form not in forms for _, form in unclear - numbers)
     file_import.numbers = forms.pop() if is_clear else ""
     file_import.country = guess_country(phones, domains, file_import.organization.default_country)
-    # Those of the import that got or lost one last, even if it has none left. Imports that weren't read have none yet.
+    # Those of the import whose choices were changed last, even to none. An import that was not read has had none.
     others = Import.objects.of(file_import.organization).filter(kind=file_import.kind).exclude(pk=file_import.pk)
     order = F("values_at").desc(nulls_last=True), "-created_at", "-id"
     latest = others.exclude(mapping=[]).order_by(*order).values_list("values", flat=True).first()
@@ -195,7 +195,7 @@ def unknown_values(file_import: Import) -> tuple[list[UnknownColumn], bool]:
 def values_of_column(file_import: Import, importer: Importer, index: int, column: Column) -> Iterator[UnknownValue]:
     targets = {LEAVE_OUT, *column.targets}
     chosen = {key: id for key, id in file_import.values.get(column.name, {}).items() if id in targets}
-    # An unknown value without a choice is only in rows of which a cell is left out.
+    # Only rows with a left-out cell can have unknown values without a choice.
     found = [(file_import.rows.filter(is_partial=True), False), *([(file_import.rows.all(), True)] if chosen else [])]
     for rows, is_chosen in found:
         for cell, count in frequent_cells(rows, index):

@@ -222,7 +222,7 @@ class Importer:
         raise NotImplementedError
 
     def organization_column(self) -> Column:
-        """Return the column that the exports of somebody in several organizations have: only this one's rows count."""
+        """Return a column that exports from several organizations have: rows of another one are refused."""
         return Column("row_organization", "Organization of the row", self.check_organization, is_essential=True)
 
     def check_organization(self, text: str) -> None:
@@ -385,9 +385,9 @@ def zone_of(header: str) -> tzinfo | None:
 
 
 def has_unclear_zone(header: str) -> bool:
-    """Return whether the header of a column of times names a zone, perhaps, and none that is clear.
+    """Return whether the header of a column of times may name a zone, and names none that is clear.
 
-    Whatever is in brackets may be one, such as (PST) or (Singapore), unless it says how days and hours are written.
+    Any text in brackets may be one, such as (PST) or (Singapore), unless it is a format of dates or hours.
     """
     if zone_of(header):
         return False

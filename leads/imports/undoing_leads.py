@@ -65,11 +65,11 @@ def restore_leads(file_import: Import, rows: Sequence[ImportUndo], leads: Mappin
     reasons, not_restored = Reasons(), leave_out_members(file_import.organization, rows, Lead)
     to_come = next_appointments(file_import.organization, leads.keys())
     results = results_by_lead(file_import.organization, leads.keys())
+    # Undoing the appointments has set the touch points.
+    known = TOUCH_POINT if file_import.kind == ImportKind.APPOINTMENTS else set()
     for row in rows:
         lead, texts = leads[row.subject_id], [not_restored.get(row.subject_id)]
-        columns = row.columns = {**(row.columns or {})}
-        if file_import.kind == ImportKind.APPOINTMENTS:  # whose undoing has set the touch point
-            columns = row.columns = {name: pair for name, pair in columns.items() if name not in TOUCH_POINT}
+        columns = row.columns = {name: pair for name, pair in (row.columns or {}).items() if name not in known}
         if "status_id" in columns:
             is_booked = lead.status.role == StatusRole.APPOINTMENT_BOOKED and lead.pk in to_come
             since = results.get((lead.pk, lead.status.role))

@@ -52,6 +52,12 @@ def stays(page: Page) -> list[tuple[str, str]]:
     return sorted((name, reason) for name, _, reason in kept)
 
 
+def plan_call(lead: Lead, at: datetime) -> None:
+    """Add a next step, as the owner."""
+    actor = owner_actor(lead.organization)
+    set_next_step(organization=lead.organization, actor=actor, lead_id=lead.pk, at=at, type="CALL")
+
+
 def move_end(page: Page, **columns: timedelta) -> None:
     """Let times of the import be so much earlier."""
     moved = {name: getattr(page.row, name) - by for name, by in columns.items()}
@@ -403,13 +409,7 @@ def test_next_step_dates_of_undone_leads_follow_the_appointments_and_steps_that_
         api.book(lead_email=f"{name}@example.com", external_reference=name, schedule_time=later)
     api.reschedule(external_reference="m-1", new_external_reference="m-2", schedule_time=last)
     planned = Lead.objects.of(organization).get(pk=ids["planned"])
-    set_next_step(
-        organization=organization,
-        actor=owner_actor(organization),
-        lead_id=planned.pk,
-        at=datetime(2031, 12, 5, tzinfo=UTC),
-        type="CALL",
-    )
+    plan_call(planned, datetime(2031, 12, 5, tzinfo=UTC))
 
     page.press("undo")
 
@@ -435,13 +435,7 @@ def test_the_status_of_a_lead_stays_if_another_appointment_has_it_since(
     page = Page(mia, organization, csv_file(HEADER, *rows), kind="APPOINTMENTS").run()
     api.book(lead_email="ann@example.com", external_reference="a-2", schedule_time="2031-03-05T10:00:00Z")
     ann = Lead.objects.of(organization).get(email="ann@example.com")
-    set_next_step(
-        organization=organization,
-        actor=owner_actor(organization),
-        lead_id=ann.pk,
-        at=datetime(2027, 1, 1, tzinfo=UTC),
-        type="CALL",
-    )
+    plan_call(ann, datetime(2027, 1, 1, tzinfo=UTC))
     second = Appointment.objects.of(organization).get(external_reference="b-2")
     won = Status.objects.of(organization).get(role="WON")
     edit_appointment(organization=organization, actor=owner_actor(organization), appointment=second, status_id=won.pk)
