@@ -1,5 +1,6 @@
 """What a board shows: columns, counts, cards, and how many statements it takes."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -158,6 +159,22 @@ def test_a_member_of_several_organizations_sees_one_and_can_choose(
     chosen = open_board(client, Lead, f"organization__id__exact={other_organization.pk}")
     assert columns_of(chosen) == {"New lead": ["Zed"]}
     assert [row.name for row in chosen.context["board_organizations"]] == ["Acme", "Globex"]
+
+
+def test_choosing_the_organization_keeps_all_values_of_a_filter(
+    organization: Organization, other_organization: Organization
+):
+    user = owner_of(organization).user
+    add_member(organization=other_organization, user=user, role=MemberRole.MANAGER)
+    client = Client()
+    client.force_login(user)
+
+    page = open_board(
+        client, Appointment, "call_category__exact=SALES_CALL&call_category__exact=TRIAGE_CALL"
+    ).content.decode()
+
+    form = page[page.index('class="board-bar"') :].partition("</form>")[0]
+    assert re.findall(r'name="call_category__exact" value="(\w+)"', form) == ["SALES_CALL", "TRIAGE_CALL"]
 
 
 @pytest.mark.parametrize("model", [Lead, Appointment])
