@@ -1,9 +1,12 @@
 """The page of custom fields of leads and appointments."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
 
 from leads.models import CustomField
 from leads.services import delete_custom_field, save_custom_field
@@ -54,3 +57,14 @@ class CustomFieldAdmin(TenantAdmin):
     search_fields = ("label", "key")
     fields = (("entity", "type"), "label", "key", "options", "position")
     readonly_fields = ("entity", "type", "key")  # stored values and integrations depend on them
+
+    def get_deleted_objects(
+        self, objs: QuerySet | list[Model], request: HttpRequest
+    ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
+        """Return each field with what is lost besides it. Values aren't counted: that would read all rows."""
+        names, counts, lacking, protected = super().get_deleted_objects(objs, request)
+        lost = "Its values in all {}. Another field with the same key doesn't bring them back."
+        texts: list[Any] = []
+        for name, field in zip(names, cast("Iterable[CustomField]", objs), strict=True):
+            texts += [name, [lost.format(field.get_entity_display().lower())]]
+        return texts, counts, lacking, protected

@@ -277,6 +277,14 @@ def test_the_type_and_key_of_a_custom_field_cannot_change(owner: Client, organiz
     assert (field.options, field.type, field.key, field.label) == (["Gold", "Silver"], "SELECT", "plan", "Tariff")
 
 
+def test_deleting_a_custom_field_says_that_its_values_are_lost(owner: Client, organization: Organization):
+    field = make_custom_field(organization, "APPOINTMENT", "plan", label="Plan")
+
+    page = owner.get(admin_url(CustomField, "delete", field.pk)).content.decode()
+
+    assert "Its values in all appointments. Another field with the same key doesn&#x27;t bring them back." in page
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
