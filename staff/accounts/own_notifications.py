@@ -18,6 +18,8 @@ from organizations.services import change_member
 from staff.toolkit.actions import actor_of, row_url
 from staff.toolkit.fields import CheckboxesField
 
+MAIL = "mail"  # the box of all kinds
+
 
 class OwnNotificationsForm(forms.Form):
     wants_mail = forms.BooleanField(
@@ -27,23 +29,29 @@ class OwnNotificationsForm(forms.Form):
         widget=UnfoldBooleanSwitchWidget,
     )
     kinds = CheckboxesField(choices=MEMBER_CHOICES, required=False, label="About")
-    shown = forms.BooleanField(required=False, initial=True, widget=forms.HiddenInput)
+    shown = forms.CharField(required=False, widget=forms.HiddenInput)  # what was ticked when the page was opened
 
     def __init__(self, data: Any, *, member: Membership) -> None:
         """Leave a membership that the sent page didn't have: a browser doesn't send boxes that aren't ticked."""
         preference = getattr(member, "mail_preference", None)
         kinds = [kind for kind, _ in MEMBER_CHOICES if preference is None or kind not in preference.muted]
-        initial = {"wants_mail": member.wants_mail, "kinds": kinds}
+        shown = " ".join([*kinds, *([MAIL] if member.wants_mail else [])])
+        initial = {"wants_mail": member.wants_mail, "kinds": kinds, "shown": shown}
         is_sent = data is not None and f"{member.pk}-shown" in data
         super().__init__(data if is_sent else None, prefix=str(member.pk), initial=initial)
         self.member, self.hours_url = member, row_url(member)
 
     def save(self, request: HttpRequest) -> None:
-        member, kinds = self.member, self.cleaned_data["kinds"]
-        if "wants_mail" in self.changed_data:
-            change_member(actor=actor_of(request), member=member, wants_mail=self.cleaned_data["wants_mail"])
-        if "kinds" in self.changed_data:
-            set_muted_kinds(member=member, kinds=[kind for kind, _ in MEMBER_CHOICES if kind not in kinds])
+        """Change what the person has ticked or unticked; the rest stays as it is now, whoever has changed it since."""
+        member, kinds = self.member, set(self.cleaned_data["kinds"])
+        chosen = kinds | ({MAIL} if self.cleaned_data["wants_mail"] else set())
+        changed = chosen ^ set(self.cleaned_data["shown"].split())
+        if MAIL in changed:
+            change_member(actor=actor_of(request), member=member, wants_mail=MAIL in chosen)
+        if changed - {MAIL}:
+            present = set(self.initial["kinds"])
+            muted = [kind for kind, _ in MEMBER_CHOICES if kind not in (kinds if kind in changed else present)]
+            set_muted_kinds(member=member, kinds=muted)
 
 
 def own_notifications_page(request: HttpRequest) -> HttpResponse:

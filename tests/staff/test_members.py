@@ -22,9 +22,10 @@ from leads.models import Lead
 from leads.privacy.erasing import request_erasure
 from notifications.mail import render
 from notifications.models import Kind, Notification
-from organizations.actors import staff_actor
+from notifications.services import set_muted_kinds
+from organizations.actors import SYSTEM, staff_actor
 from organizations.models import Invitation, MemberRole, Membership, Organization, SecurityNotice, User
-from organizations.services import add_member
+from organizations.services import add_member, change_member
 from staff.toolkit.lists import day_and_time
 from tests.accounts import (
     accept,
@@ -544,9 +545,9 @@ def test_a_person_chooses_their_own_emails_in_each_organization(
     url = reverse("admin:own_notifications")
     other = add_member(organization=other_organization, user=host.user, role=MemberRole.CLOSER)
     names = [f"{member.pk}-{name}" for member in (host, other) for name in ("wants_mail", "kinds")]
-    both = {f"{member.pk}-shown": "True" for member in (host, other)}
     kinds = [kind for kind in Kind.values if not kind.startswith("LEAD_")]
     shown = closer.get(url)
+    both = shown_boxes(shown)
 
     response = closer.post(url, both | {names[1]: ["CALL_BOOKED"], names[2]: "on", names[3]: kinds})
 
@@ -558,14 +559,19 @@ def test_a_person_chooses_their_own_emails_in_each_organization(
     assert (host.wants_mail, other.wants_mail) == (False, True)
     assert {*host.mail_preference.muted} == {*kinds} - {"CALL_BOOKED"}
     assert not hasattr(other, "mail_preference")
-    assert [page.count(f'name="{name}"') for name in both] == [1, 1]
+    assert both.keys() == {f"{member.pk}-shown" for member in (host, other)}
+
+
+def shown_boxes(page: Any) -> dict[str, str]:
+    """Return the hidden fields that say which boxes were ticked when the page was opened."""
+    return dict(re.findall(r'name="([^"]+-shown)" value="([^"]*)"', page.content.decode()))
 
 
 def test_a_page_from_before_somebody_joined_another_organization_changes_nothing_there(
     closer: Client, host: Membership, other_organization: Organization
 ):
     url = reverse("admin:own_notifications")
-    sent = {f"{host.pk}-shown": "True", f"{host.pk}-wants_mail": "on", f"{host.pk}-kinds": ["CALL_BOOKED"]}
+    sent = {**shown_boxes(closer.get(url)), f"{host.pk}-wants_mail": "on", f"{host.pk}-kinds": ["CALL_BOOKED"]}
     joined = add_member(organization=other_organization, user=host.user, role=MemberRole.CLOSER)
 
     response = closer.post(url, sent)
@@ -573,3 +579,18 @@ def test_a_page_from_before_somebody_joined_another_organization_changes_nothing
     host, joined = (Membership.objects.of(row.organization).get(pk=row.pk) for row in (host, joined))
     assert (response.status_code, joined.wants_mail, hasattr(joined, "mail_preference")) == (302, True, False)
     assert "CALL_CANCELED" in host.mail_preference.muted
+
+
+def test_a_page_from_before_does_not_switch_notifications_on_again(closer: Client, owner: Client, host: Membership):
+    url = reverse("admin:own_notifications")
+    boxes = shown_boxes(closer.get(url))
+    ticked = boxes[f"{host.pk}-shown"].split()
+    change_member(actor=SYSTEM, member=host, wants_mail=False)
+    set_muted_kinds(member=host, kinds=["CALL_BOOKED"])
+
+    closer.post(
+        url, {**boxes, f"{host.pk}-wants_mail": "on", f"{host.pk}-kinds": [*{*ticked} - {"mail", "CALL_CANCELED"}]}
+    )
+
+    host = Membership.objects.of(host.organization).get(pk=host.pk)
+    assert (host.wants_mail, {*host.mail_preference.muted}) == (False, {"CALL_BOOKED", "CALL_CANCELED"})
