@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -24,6 +25,7 @@ from staff.toolkit.actions import AnyPage, AnyRow, actor_of
 from staff.toolkit.fields import RowField
 
 MAX_SELECTED, MAX_SECONDS = 200, 10
+VERSION = "version"  # a field of the page with the question, as often as there are rows
 UNDO = "undo_selected"  # the name of the button, and the salt of its value
 MAX_AGE = 600  # seconds; the button is shown for ten
 
@@ -81,7 +83,7 @@ def selected_action(
             if not isinstance(text, str):
                 text = text(list(page.writable_rows(request, rows)))
             context = {"title": title, "opts": page.opts, "question": text, "action": name, "form": form}
-            context |= {**page.admin_site.each_context(request), "rows": rows}
+            context |= {**page.admin_site.each_context(request), "rows": versions_shown(request, rows)}
             return TemplateResponse(request, "admin/confirm_selected.html", context)
         values = dict(form.cleaned_data) if form else {}
         choice = values.pop("value", None)
@@ -102,8 +104,8 @@ def change_rows(
 ) -> dict[str, list[Any]]:
     """Change the rows that the user may change; return their ids, with the values before and after.
 
-    Each row is a transaction. One that someone else changes meanwhile is left as it is then. After `MAX_SECONDS` the
-    rest is left, too, because colleagues' pages may wait for this request.
+    Each row is a transaction. One that someone else has changed since the page with the question was shown is left as
+    it is. After `MAX_SECONDS` the rest is left, too, because colleagues' pages may wait for this request.
     """
     selected = rows.count()
     if selected > MAX_SELECTED:
@@ -112,8 +114,9 @@ def change_rows(
     writable = list(page.writable_rows(request, rows))
     if selected > len(writable):
         messages.warning(request, f"Skipped {selected - len(writable)}: you may not change them.")
+    shown = versions_sent(request)
     changed: dict[str, list[Any]] = {}
-    left, end = 0, time.monotonic() + MAX_SECONDS
+    left, end = max(len(shown) - selected, 0), time.monotonic() + MAX_SECONDS
     for number, row in enumerate(writable):
         if time.monotonic() > end:
             text = f"Stopped after {MAX_SECONDS} seconds: {len(writable) - number} of {len(writable)} are unchanged."
@@ -124,7 +127,7 @@ def change_rows(
         try:
             with transaction.atomic():
                 stored = lock_row(page.writable_rows(request, type(row)._base_manager.all()), row)
-                if stored is None or version_of(stored) != version_of(row):
+                if stored is None or version_of(stored) != shown.get(str(row.pk), version_of(row)):
                     left += 1
                     continue
                 before = undo.values(stored) if undo else []
@@ -136,7 +139,7 @@ def change_rows(
         else:
             changed[str(row.pk)] = [before, after]
     if left:
-        messages.warning(request, f"Left out {left}: someone else has just changed them.")
+        messages.warning(request, f"Left out {left}: changed since you opened the page.")
     return changed
 
 
@@ -146,9 +149,21 @@ def lock_row(rows: QuerySet[Any], row: AnyRow) -> AnyRow | None:
     return stored
 
 
-def version_of(row: AnyRow) -> Any:  # a time, as a rule
-    """Return what differs once the row has changed; for rows that never change, their id."""
-    return getattr(row, "updated_at", row.pk)
+def version_of(row: AnyRow) -> str:
+    """Return what differs once the row has changed, such as a time; for rows that never change, their id."""
+    return str(getattr(row, "updated_at", row.pk))
+
+
+def versions_sent(request: HttpRequest) -> dict[str, str]:
+    """Return the versions of the rows, by id, that the page with the question had; a list doesn't send them."""
+    ids = request.POST.getlist(ACTION_CHECKBOX_NAME)
+    return dict(zip(ids, request.POST.getlist(VERSION), strict=False))
+
+
+def versions_shown(request: HttpRequest, rows: QuerySet[Any]) -> list[tuple[Any, str]]:
+    """Return the rows, each with its version when the page was first shown."""
+    sent = versions_sent(request)
+    return [(row, sent.get(str(row.pk), version_of(row))) for row in rows]
 
 
 def undo_button(request: HttpRequest, name: str, changed: dict[str, list[Any]]) -> str:

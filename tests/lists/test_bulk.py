@@ -1,7 +1,7 @@
 """Actions on selected rows that ask for a status or a member."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from appointments.models import Appointment
-from appointments.services import change_next_step, finish_next_step, set_next_step
+from appointments.services import change_next_step, edit_appointment, finish_next_step, set_next_step
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
 from leads.privacy.erasing import request_erasure
@@ -20,7 +20,7 @@ from statuses.models import Status
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, owner_actor, owner_of
 from tests.merging.leads import book, make_lead
-from tests.staff.pages import list_url, logged_in_client, shown_messages
+from tests.staff.pages import admin_url, list_url, logged_in_client, shown_messages
 from webhooks.models import Event
 
 
@@ -33,11 +33,26 @@ def rows(organization: Organization) -> list[Appointment]:
     return list(Appointment.objects.of(organization).order_by("external_reference"))
 
 
-def send(client: Client, action: str, selected: list[Any], value: object = None, **fields: str) -> Any:
+def send(
+    client: Client, action: str, selected: list[Any], value: object = None, *, query: str = "view=all", **fields: str
+) -> Any:
     """Select rows for an action, and answer its page if there is a value."""
     data = {"action": action, "_selected_action": [str(row.pk) for row in selected], "index": "0"}
     answer = {"confirmed": "yes", "value": str(value), **fields} if value else {}
-    return client.post(list_url(type(selected[0])), {**data, **answer})
+    return client.post(f"{admin_url(type(selected[0]), 'changelist')}?{query}", {**data, **answer})
+
+
+def answer_page(client: Client, page: Any, action: str, value: object = "", *, query: str = "view=all") -> Any:
+    """Answer the page that an action on appointments has shown."""
+    ids = re.findall(r'name="_selected_action" value="([^"]+)"', page.content.decode())
+    data = {"action": action, "_selected_action": ids, "version": versions_on(page)}
+    return client.post(
+        f"{admin_url(Appointment, 'changelist')}?{query}", {**data, "confirmed": "yes", "value": str(value)}
+    )
+
+
+def versions_on(page: Any) -> list[str]:
+    return re.findall(r'name="version" value="([^"]+)"', page.content.decode())
 
 
 def test_the_outcome_of_selected_appointments(rows: list[Appointment], organization: Organization):
@@ -52,6 +67,51 @@ def test_the_outcome_of_selected_appointments(rows: list[Appointment], organizat
     assert {row.outcome_id for row in Appointment.objects.of(organization)} == {won.pk}
     assert {row.status_id for row in Lead.objects.of(organization)} == {won.pk}
     assert Event.objects.of(organization).filter(type="appointment.outcome_changed").count() == 2
+
+
+def test_a_selected_row_that_a_colleague_has_changed_since_the_question_stays(
+    rows: list[Appointment], organization: Organization
+):
+    """docs/guarantees.md, D30"""
+    statuses = Status.objects.of(organization)
+    won, lost = statuses.get(role="WON"), statuses.get(role="LOST")
+    owner = logged_in_client(owner_of(organization))
+    page = send(owner, "set_outcome_selected", rows)
+    edit_appointment(organization=organization, actor=owner_actor(organization), appointment=rows[0], outcome=won)
+
+    response = answer_page(owner, page, "set_outcome_selected", lost.pk)
+
+    left, marked = shown_messages(response)
+    assert left == "Left out 1: changed since you opened the page."
+    assert marked.startswith("1 marked as Lost.")
+    assert [row.outcome for row in Appointment.objects.of(organization).order_by("external_reference")] == [won, lost]
+
+
+def test_a_selected_row_that_the_view_no_longer_has_is_named(rows: list[Appointment], organization: Organization):
+    owner = logged_in_client(owner_of(organization))
+    page = send(owner, "cancel_selected", rows, query="view=upcoming")
+    Appointment.objects.of(organization).filter(pk=rows[0].pk).update(schedule_time=now() - timedelta(days=1))
+
+    response = answer_page(owner, page, "cancel_selected", query="view=upcoming")
+
+    assert shown_messages(response) == [
+        "Left out 1: changed since you opened the page.",
+        "1 appointment canceled.",
+    ]
+
+
+def test_a_question_that_is_shown_again_remembers_what_was_shown_first(
+    rows: list[Appointment], organization: Organization
+):
+    owner = logged_in_client(owner_of(organization))
+    won = Status.objects.of(organization).get(role="WON")
+    page = send(owner, "set_outcome_selected", rows)
+    edit_appointment(organization=organization, actor=owner_actor(organization), appointment=rows[0], outcome=won)
+
+    again = answer_page(owner, page, "set_outcome_selected", "")
+
+    assert len(versions_on(page)) == 2
+    assert versions_on(again) == versions_on(page)
 
 
 @pytest.mark.parametrize("role", ["host", "setter"])
@@ -103,7 +163,7 @@ def test_a_lead_that_someone_else_takes_or_erases_meanwhile_is_left_as_it_is(
     monkeypatch.setattr(bulk, "lock_row", act_before_the_last_two)
     response = send(logged_in_client(tom), "set_setter_selected", [*leads.values()], tom.pk)
 
-    assert shown_messages(response)[0] == "Left out 2: someone else has just changed them."
+    assert shown_messages(response)[0] == "Left out 2: changed since you opened the page."
     assert [Lead.objects.of(organization).get(pk=leads[name].pk).setter for name in ("ada", "bob", "car")] == [
         tom,
         grace,
