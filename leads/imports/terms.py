@@ -28,6 +28,9 @@ PLAIN: dict[int, str] = dict.fromkeys(INVISIBLE, "") | {0x3002: ".", 0xFF61: "."
 FOLDED_LETTERS = 16_384  # kept; a language needs far fewer
 # A phone may be written with spaces and without its country, so the last digits are compared.
 PHONE_DIGITS, MIN_PHONE_DIGITS = 9, 7
+# Letters of scripts without spaces between words, after folding: Thai to Burmese, Khmer, Korean, Japanese and Chinese.
+SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
+TITLES = ("", "様", "さん", "氏", "先生", "님", "씨")  # which follow a name as its last syllables
 # Different terms of a row. A note of 10,000 characters has about 1,700; a row with more than these isn't stored.
 MAX_TERMS = 5000
 
@@ -85,11 +88,23 @@ def find_phone_ends(text: str) -> Iterator[str]:
 
 
 def phone_endings(e164: str) -> list[str]:
-    """Return what `find_phone_ends` finds of a phone number."""
+    """Return what `find_phone_ends` finds of a phone number, in each way to write it."""
     digits = e164.lstrip("+")
-    national = str(phonenumbers.parse(f"+{digits}").national_number) if digits else ""
     endings = [digits[-PHONE_DIGITS:]] if len(digits) >= PHONE_DIGITS else []
-    return [*endings, national] if MIN_PHONE_DIGITS <= len(national) < PHONE_DIGITS else endings
+    if digits:
+        number = phonenumbers.parse(f"+{digits}")
+        national = str(number.national_number)
+        # With the digits that some countries put before it, such as the first 0 of 02 555 12 12.
+        dialed = "".join(DIGITS.findall(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.NATIONAL)))
+        endings += [text[-PHONE_DIGITS:] for text in (national, dialed) if len(text) >= MIN_PHONE_DIGITS]
+    return sorted(set(endings))
+
+
+def joined_names(first: str, last: str) -> list[str]:
+    """Return the folded words that a full name can be in a script without spaces, in either order."""
+    if not (SPACELESS.search(first) and SPACELESS.search(last)):
+        return []
+    return [f"{name}{fold(title)}" for name in (first + last, last + first) for title in TITLES]
 
 
 def checksums(organization_id: UUID, words: Iterable[str]) -> list[int]:

@@ -23,6 +23,7 @@ from leads.imports.terms import (
     find_words,
     fold,
     join_texts,
+    joined_names,
     phone_endings,
     terms_of,
 )
@@ -71,19 +72,21 @@ class Mentions:
         self.phones = sorted({ending for phone in digits for ending in phone_endings(phone)})
         pairs = [tuple(" ".join(find_words(fold(name))) for name in names) for names in identity.names]
         self.names = sorted({(first, last) for first, last in pairs if first and last})
+        self.joined = sorted({name for pair in self.names for name in joined_names(*pair)})
         self.phrases = {tuple(f"{one} {other}".split()) for pair in self.names for one, other in (pair, pair[::-1])}
+        self.phrases |= {(name,) for name in self.joined}
         self.references = find_references(lead)
 
     @property
     def key(self) -> str:
         """A hash of the values that determine the order of `conditions`, without references: new ones come last."""
-        values = self.emails, self.phones, self.names, bool(self.references)
+        values = self.emails, self.phones, self.names, self.joined, bool(self.references)
         return blake2b(repr(values).encode(), digest_size=16).hexdigest()
 
     def conditions(self) -> list[Q]:
         """Return the conditions of rows that may mention the lead: no terms yet, or all of a value's terms."""
         words: list[Iterable[str]] = [*map(find_emails, self.emails), *([phone] for phone in self.phones)]
-        words += [f"{first} {last}".split() for first, last in self.names]
+        words += [f"{first} {last}".split() for first, last in self.names] + [[name] for name in self.joined]
         words += [find_words(fold(text)) for text in self.references]
         groups = [terms for value in words if (terms := checksums(self.organization_id, value))]
         # Few at a time, so that each statement uses the index of the terms.
@@ -148,6 +151,7 @@ class Mentions:
             any(f" {' '.join(find_words(email))} " in text for email in self.emails)
             or any(phone in digits for phone in self.phones)
             or any(set(f"{first} {last}".split()) <= set(words) for first, last in self.names)
+            or not set(words).isdisjoint(self.joined)
         )
 
 

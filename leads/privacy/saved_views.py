@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from leads.imports.terms import fold
+from leads.imports.terms import fold, joined_names
 from leads.models import Lead
 from leads.privacy.identities import Identity, identity_of
 from leads.search import split_words
@@ -32,7 +32,9 @@ class Person:
         self.phones = "\n".join(identity.phones)
         self.names = [words_of(f"{first} {last}") for first, last in identity.names]
         local_parts = [words_of(email.partition("@")[0]) for email in self.emails]
-        self.words = sorted(set().union(*self.names, *local_parts))
+        joined = [set(joined_names(fold(first), fold(last))) for first, last in identity.names]
+        self.joined = set().union(*joined)
+        self.words = sorted(self.joined.union(*self.names, *local_parts))
 
     def is_in(self, view: SavedView) -> bool:
         """Return whether the view's query has an e-mail, a phone or both names, or its name is about the person.
@@ -52,6 +54,7 @@ class Person:
             or any(number in self.phones for number in digits if len(number) >= MIN_DIGITS)
             or any(is_start(word, self.words, MIN_LETTERS) for word in words_of(search))
             or any(len(words) > 1 and words <= name for words in self.names)
+            or not self.joined.isdisjoint(name)
         )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from html import unescape
 from importlib import import_module
@@ -15,6 +15,7 @@ from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.db.models import Model
+from django.http import QueryDict
 from django.test import Client
 from psycopg import sql
 from uuid_utils.compat import uuid7
@@ -595,6 +596,52 @@ def test_only_rows_of_imports_that_mention_the_lead_go(organization: Organizatio
     erase(Lead.objects.of(organization).get())
 
     assert [",".join(row.cells) for row in stored.rows.order_by("number")] == others
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "phone", "theirs", "others"),
+    [
+        # Written without spaces between the names.
+        (
+            "一郎",
+            "鈴木",
+            ("JP", "+81312345678"),
+            ["鈴木一郎", "鈴木一郎様", "一郎・鈴木", "03-1234-5678"],
+            ["鈴木花子", "鈴木"],
+        ),
+        ("지수", "김", ("KR", "+82212345678"), ["김지수", "김지수 님", "김지수님"], ["김지수진"]),
+        # With the first 0, a number of eight digits has nine.
+        ("Lotte", "Claes", ("BE", "+3225551212"), ["02 555 12 12", "025551212", "+32 2 555 12 12"], ["03 555 12 12"]),
+        ("Aoife", "Byrne", ("IE", "+35316771234"), ["(01) 677 1234", "00353 1 677 1234"], ["02 677 1234"]),
+    ],
+)
+def test_rows_with_the_name_or_phone_as_their_country_writes_it_go(
+    organization: Organization,
+    api: ApiClient,
+    first: str,
+    last: str,
+    phone: tuple[str, str],
+    theirs: Sequence[str],
+    others: Sequence[str],
+) -> None:
+    api.submit(email="al@x.example", first_name=first, last_name=last, phone_country=phone[0], phone_e164=phone[1])
+    lead = Lead.objects.of(organization).get()
+    content = "\n".join(["E-mail,Text", *(f",{text}" for text in [*theirs, *others])]).encode()
+    name = f"{theirs[0].replace('/', ' ')}.csv"
+    stored = add_import(
+        organization=organization, actor=SYSTEM, kind="LEADS", file_name=name, content=content, time_zone="UTC"
+    )
+    run_turn()
+    query = QueryDict(mutable=True)
+    query["q"] = theirs[0]
+    view = SavedView.unscoped.create(organization=organization, page="x", name="v", query=query.urlencode())
+
+    erase(lead)
+
+    assert [row.cells[1] for row in stored.rows.order_by("number")] == others
+    assert not SavedView.objects.of(organization).filter(pk=view.pk).exists()
+    stored.refresh_from_db()
+    assert stored.file_name == "erased"
 
 
 def test_a_check_does_not_keep_the_names_of_a_lead_that_was_merged_then(
