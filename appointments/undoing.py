@@ -60,7 +60,10 @@ def restore_appointments(file_import: Import, left: Mapping[ImportUndo, Appointm
     previous = {appointment.pk: appointment.outcome for appointment in left.values()}
     statuses = Status.objects.of(file_import.organization).in_bulk()
     for row, appointment in left.items():
+        had_reminder = (row.columns or {}).pop("lead_reminder_at", (None,))[0]
         others = restore_columns(row, appointment, GROUPS)
+        if had_reminder and appointment.is_changed("schedule_time"):
+            appointment.lead_reminder_at = appointment.schedule_time  # saving computes it anew
         appointment.outcome = statuses.get(appointment.outcome_id)
         texts = (not_restored.get(appointment.pk), changed_values(appointment, others))
         reasons[appointment.pk] = " ".join(filter(None, texts))

@@ -52,7 +52,7 @@ CUSTOM = "custom_values"
 NOT_UNDONE = {
     *("updated_at", "next_step_at", "next_step_type", "next_step_note"),
     *("invited", "invitation_sequence", "calendar_domain", "synced_role", "synced_at", "synced_hash"),
-    *("lead_reminder_at", "status_since", "outcome_since"),
+    *("status_since", "outcome_since"),
 }
 # By row of this import, the version that its last change had, if no one else has changed it in between.
 FOLLOW_VERSIONS = """

@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.test import Client
 
-from appointments.models import Appointment, Note
+from appointments.models import Appointment, EventType, Note
 from appointments.services import edit_appointment, refresh_touch_points, set_next_step
 from foundation.db.timestamps import now
 from leads.imports import services, undoing
-from leads.imports.models import Import, ImportUndo
+from leads.imports.models import Import, ImportState, ImportUndo
 from leads.imports.services import prune_imports
 from leads.models import Lead
 from leads.privacy.erasing import request_erasure
@@ -422,6 +422,26 @@ def test_next_step_dates_of_undone_leads_follow_the_appointments_and_steps_that_
         "moved": ("18", "APPOINTMENT"),
         "planned": ("05", "CALL"),
     }
+
+
+@pytest.mark.parametrize(("invitations", "is_reminded"), [(False, True), (True, True), (False, False)])
+def test_the_lead_of_a_call_that_is_moved_back_is_reminded_as_before(
+    mia: Client, organization: Organization, api: ApiClient, invitations: bool, is_reminded: bool
+) -> None:
+    """Also if the import has moved it so near that there was no time for a reminder."""
+    api.book(external_reference="a-1", schedule_time="2031-03-03T10:00:00Z", event_type_name="Coaching")
+    EventType.objects.of(organization).update(reminder_hours=24)
+    reminder = Appointment.objects.of(organization).get().schedule_time - timedelta(hours=24) if is_reminded else None
+    Appointment.objects.of(organization).update(lead_reminder_at=reminder)
+    soon = f"{now() + timedelta(hours=2):%Y-%m-%dT%H:%M}Z"
+    page = Page(mia, organization, csv_file(HEADER, ["a-1", "", soon, "", "", "", ""]), kind="APPOINTMENTS")
+    page.run(invitations=invitations)
+    moved = Appointment.objects.of(organization).get()
+
+    page.press("undo")
+
+    assert (page.row.state, moved.lead_reminder_at) == (ImportState.UNDONE, None)
+    assert Appointment.objects.of(organization).get().lead_reminder_at == reminder
 
 
 def test_the_status_of_a_lead_stays_if_another_appointment_has_it_since(
