@@ -135,7 +135,7 @@ class Plan:
         if before != after:
             self.fields.update(fields)
             text = f"{label}: {f'{text_of(before)} → ' if self.subject else ''}{text_of(after)}"
-            self.show(text, label, before or None, after)
+            self.show(text, label, None if before == "" else before, after)
 
     def show(self, text: str, *values: object) -> None:
         """Add a change: its text for people, and its values, which the import compares with those of the check."""

@@ -162,6 +162,23 @@ def test_what_a_colleague_has_changed_since_the_check_is_not_changed_back(
     assert again.row.counts == {"CHANGED": 2, "UNCHANGED": 1}
 
 
+@pytest.mark.parametrize(("type", "cell", "theirs"), [("NUMBER", "500", 0), ("BOOLEAN", "yes", False)])
+def test_a_zero_or_no_that_a_colleague_has_set_since_the_check_is_not_overwritten(
+    mia: Client, organization: Organization, api: ApiClient, type: str, cell: str, theirs: int
+) -> None:
+    """docs/guarantees.md, D30"""
+    field = make_custom_field(organization, "LEAD", "answer", label="Answer", type=type)
+    make_lead(api, KEPT)
+    page = Page(mia, organization, csv_file(["email", "answer"], [KEPT, cell]))
+    page.check()
+    Lead.objects.of(organization).update(custom_values={str(field.pk): theirs})
+
+    page.press("start")
+
+    assert Lead.objects.of(organization).get().custom_values == {str(field.pk): theirs}
+    assert page.report() == [(2, "REFUSED", "The record has changed since the check")]
+
+
 def test_a_lead_that_was_added_since_the_check_gets_the_values_that_it_lacks(
     mia: Client, organization: Organization, api: ApiClient
 ) -> None:
