@@ -422,14 +422,13 @@ def normalize(header: str) -> str:
     return " ".join(find_words(fold(header)))[:MAX_HEADER]
 
 
-def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: dict[str, str]) -> list[str]:
-    """Return the name of the column that each header means, or "".
+Meanings = dict[str, tuple[int, str]]  # by normalized header: a rank, and the name of a column
 
-    Of custom fields whose labels differ in signs only, such as Budget € and Budget $, it means the one with its text.
-    """
-    meanings: dict[str, tuple[int, str]] = {}
-    labels = {column.label.casefold(): (-2, column.name) for column in columns if column.name.startswith(CUSTOM)}
-    words = Counter(normalize(label) for label in labels)
+
+def find_meanings(columns: Sequence[Column]) -> Meanings:
+    """Return what headers mean by themselves, without those that mean several custom fields, such as Budget."""
+    meanings: Meanings = {}
+    words = Counter(normalize(label) for label in labels_of_custom_fields(columns))
     ranked = [
         (text, (rank, column.name))
         for column in columns
@@ -439,9 +438,22 @@ def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: 
     # Labels first, because a custom field's can be what another program calls one of our columns.
     for text, meaning in sorted(ranked, key=lambda pair: pair[0] not in own_names):
         meanings.setdefault(normalize(text), meaning)
-    names = {column.name for column in columns}
-    meanings |= {text: (-1, name) for text, name in remembered.items() if not name or name in names}
-    meanings = {text: meaning for text, meaning in meanings.items() if text and words[text] < 2}
+    return {text: meaning for text, meaning in meanings.items() if text and words[text] < 2}
+
+
+def labels_of_custom_fields(columns: Sequence[Column]) -> Meanings:
+    return {column.label.casefold(): (-2, column.name) for column in columns if column.name.startswith(CUSTOM)}
+
+
+def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: dict[str, str]) -> list[str]:
+    """Return the name of the column that each header means, or "".
+
+    Of custom fields whose labels differ in signs only, such as Budget € and Budget $, it means the one with its text.
+    """
+    labels, names = labels_of_custom_fields(columns), {column.name for column in columns}
+    words = Counter(map(normalize, labels))
+    chosen = {text: (-1, name) for text, name in remembered.items() if not name or name in names}
+    meanings = find_meanings(columns) | {text: meaning for text, meaning in chosen.items() if words[text] < 2}
     found = [meanings.get(normalize(text)) or labels.get(text.strip().casefold(), (0, "")) for text in header]
     best = {name: min(rank for rank, other in found if other == name) for _, name in found if name}
     mapping: list[str] = []

@@ -12,7 +12,7 @@ from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
 from foundation.outbox import send_on_commit
-from leads.imports.importers import IMPORTERS, Plan, guess_mapping, has_unclear_zone, normalize
+from leads.imports.importers import IMPORTERS, Plan, find_meanings, guess_mapping, has_unclear_zone, normalize
 from leads.imports.models import (
     KEEP_ROWS,
     OPEN,
@@ -244,16 +244,23 @@ def limit_undo(stored: Import) -> None:
 
 
 def remember_columns(stored: Import) -> None:
-    """Remember the mapping, and forget the oldest columns. Locks the organization."""
+    """Remember what the person has chosen otherwise than it is guessed, and forget the oldest. Locks the organization.
+
+    A column that is left out because another one of the file has its field is left out only in this file.
+    """
     if any("@" in text for text in stored.header):
         return  # this is probably no header, but the first row of a file without one
     # So that two imports don't wait for each other's columns.
     lock_organization(stored.organization)
+    known = IMPORTERS[stored.kind](stored).columns()
+    meanings, guessed = find_meanings(known), guess_mapping(stored.header, known, {})
     chosen: dict[str, str] = {}
-    for text, name in zip(stored.header, stored.mapping, strict=True):
-        key = normalize(text)
-        chosen[key] = chosen.get(key) or name  # of several columns of a name, one that isn't left out
+    for text, name, guess in zip(stored.header, stored.mapping, guessed, strict=True):
+        _, meaning = meanings.get(normalize(text), (0, ""))
+        if name != guess if name else meaning not in ("", *stored.mapping):
+            chosen[normalize(text)] = name
     columns = ImportColumn.objects.of(stored.organization).filter(kind=stored.kind)
+    columns.filter(name__in={*map(normalize, stored.header)} - chosen.keys()).delete()
     common = {"organization": stored.organization, "kind": stored.kind}
     columns.bulk_create(
         [ImportColumn(**common, name=text, field=name) for text, name in chosen.items() if text],

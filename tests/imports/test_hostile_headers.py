@@ -24,13 +24,13 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def test_a_header_cell_is_cut_before_anything_else_reads_it(mia: Client, organization: Organization) -> None:
-    page = Page(mia, organization, csv_file(["email", MARKS], ["a@example.com", "x"]))
+    page = Page(mia, organization, csv_file(["Info", MARKS], ["a@example.com", "x"]))
 
-    page.run()
+    page.run(Info="email")
 
     assert page.row.counts == {"NEW": 1}
-    assert page.row.header == ["email", MARKS[:200]]
-    assert list(ImportColumn.objects.of(organization).values_list("name", "field")) == [("email", "email")]
+    assert page.row.header == ["Info", MARKS[:200]]
+    assert list(ImportColumn.objects.of(organization).values_list("name", "field")) == [("info", "email")]
 
 
 def test_a_page_of_an_import_with_long_header_cells_takes_no_longer_than_others(
@@ -109,3 +109,32 @@ def test_a_name_of_several_columns_is_remembered_for_the_one_that_is_imported(
     page = Page(mia, organization, csv_file(["email", "Phone"], ["a@example.com", "1"]))
 
     assert page.guessed()["Phone"] == "phone"
+
+
+@pytest.mark.parametrize("first", [["email", "Phone", "Mobile"], ["email", "Setter", "Setter e-mail"]])
+def test_a_column_that_another_one_of_the_file_makes_needless_is_guessed_in_the_next_file(
+    mia: Client, organization: Organization, first: list[str]
+) -> None:
+    page = Page(mia, organization, csv_file(first, ["a@example.com", "1", "2"]))
+    first_guess = page.guessed()
+    needless = [name for name, field in first_guess.items() if not field]
+    page.check()
+
+    guessed = Page(mia, organization, csv_file(["email", *needless], ["a@example.com", "1"])).guessed()
+
+    assert [guessed[name] for name in needless] == [first[1].lower()]
+    assert Page(mia, organization, csv_file(first, ["a@example.com", "1", "2"])).guessed() == first_guess
+
+
+def test_of_two_columns_of_a_field_the_one_that_was_chosen_is_guessed_again(
+    mia: Client, organization: Organization
+) -> None:
+    file = csv_file(["email", "Phone", "Mobile"], ["a@example.com", "1", "2"])
+    page = Page(mia, organization, file)
+    other = {"phone": "Mobile", "": "Phone"} if page.guessed()["Phone"] else {"phone": "Phone", "": "Mobile"}
+    chosen = {name: field for field, name in other.items()}
+    page.check(**chosen)
+
+    guessed = Page(mia, organization, file).guessed()
+
+    assert {name: guessed[name] for name in chosen} == chosen
