@@ -31,7 +31,7 @@ from leads.imports import services
 from leads.imports.choices import MAX_SHOWN_NAME, choose_values, unknown_values
 from leads.imports.failures import MAX_FAILURES
 from leads.imports.files import MAX_ROWS
-from leads.imports.importers import IMPORTERS
+from leads.imports.importers import IMPORTERS, PROBLEM
 from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
 from leads.imports.undoing import start_undo
 from leads.imports.values import Reading
@@ -299,7 +299,7 @@ class ImportAdmin(TenantAdmin):
         row = self.get_row(request, object_id)
         name = get_valid_filename(f"{PurePath(row.file_name).stem} to correct")
         file = TemporaryFile()  # noqa: SIM115  # the response closes it
-        header = [*row.header, "Problem"]
+        header = [*names_to_correct(row), PROBLEM]
         if row.format == "xlsx":
             write_xlsx(file, "To correct", header, rows_to_correct(row))
             return download(file, name, "xlsx")
@@ -349,16 +349,25 @@ def sent_values(request: HttpRequest, row: Import) -> dict[tuple[str, str], str]
     }
 
 
+def names_to_correct(row: Import) -> list[str]:
+    """Return the names of the columns, without that of the problems in rows that were corrected before."""
+    return [*row.header[:-1]] if row.header[-1:] == [PROBLEM] else [*row.header]
+
+
 def rows_to_correct(row: Import) -> Iterator[list[Cell]]:
-    """Yield the cells of each refused or partial row, as many as the header has, and the problem, read in batches."""
-    width, number = len(row.header), 0
+    """Yield the cells of each refused or partial row, and the problem, read in batches.
+
+    What the row has beyond the header comes last, so that it is refused again unless that is corrected.
+    """
+    width, number = len(names_to_correct(row)), 0
     to_correct = Q(verdict=Verdict.REFUSED) | Q(is_partial=True)
     rows = (row.rows if row.shows_rows else row.rows.none()).filter(to_correct).order_by("number")
     # Not `iterator()`, which would read everything at once behind a pooler.
     while found := list(rows.filter(number__gt=number).values_list("number", "cells", "details")[:ROWS_AT_A_TIME]):
         number = found[-1][0]
         for _, cells, details in found:
-            yield [*cells[:width], *[""] * (width - len(cells)), details]
+            beyond = [cell for cell in cells[len(row.header) :] if cell != details]
+            yield [*cells[:width], *[""] * (width - len(cells)), details, *beyond]
 
 
 def reason_counts(row: Import) -> list[tuple[str, list[tuple[str, int]]]]:

@@ -422,6 +422,7 @@ def normalize(header: str) -> str:
     return " ".join(find_words(fold(header)))[:MAX_HEADER]
 
 
+PROBLEM = "Import problem"  # the header of the last column of rows to correct
 Meanings = dict[str, tuple[int, str]]  # by normalized header: a rank, and the name of a column
 
 
@@ -457,6 +458,7 @@ def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: 
     found = [meanings.get(normalize(text)) or labels.get(text.strip().casefold(), (0, "")) for text in header]
     best = {name: min(rank for rank, other in found if other == name) for _, name in found if name}
     mapping: list[str] = []
-    for rank, name in found:
-        mapping.append(name if name and rank == best[name] and name not in mapping else "")
+    for text, (rank, name) in zip(header, found, strict=True):
+        is_chosen = name and rank == best[name] and name not in mapping and text != PROBLEM
+        mapping.append(name if is_chosen else "")
     return mapping

@@ -96,12 +96,13 @@ def store_rows(file_import: Import, batch: Sequence[ImportRow], *, is_last: bool
 def build_row(file_import: Import, number: int, cells: Sequence[str]) -> ImportRow:
     """Return a new row, with as much of its cells as a field can hold.
 
-    A longer cell, or one beyond the header, leaves a mark that makes the check refuse the row. A row with more than
-    `MAX_TERMS` terms gets a mark, too, and keeps nothing else.
+    A longer cell leaves a mark that makes the check refuse the row; so does one more cell, with those beyond the
+    header. A row with more than `MAX_TERMS` terms gets a mark, too, and keeps nothing else.
     """
     organization, width = file_import.organization, len(file_import.header)
     kept = [shorten(cell if len(cell) <= MAX_CELL else cell.strip(), MAX_CELL) for cell in cells[:width]]
-    kept += ["…"] * any(cell.strip() for cell in cells[width:])
+    if beyond := ", ".join(filter(None, map(str.strip, cells[width:]))):
+        kept.append(shorten(beyond, MAX_CELL))
     terms = terms_of(organization.pk, kept)
     if len(terms) > MAX_TERMS:
         kept, terms = [""] * width + [TOO_MANY_WORDS], []

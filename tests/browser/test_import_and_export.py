@@ -46,7 +46,7 @@ def test_sales_ops_imports_leads_and_loads_the_refused_rows_again(members: Membe
             page.get_by_role("link", name="Download the rows to correct").click()
 
         incomplete, row = read_rows(refused.value)
-        assert incomplete["Problem"].startswith("Left out: Phone: “n/a” is not a phone number")
+        assert incomplete["Import problem"].startswith("Left out: Phone: “n/a” is not a phone number")
         assert row["Email"] == "not an address"
         file.write_text(
             Path(refused.value.path()).read_text("utf-8-sig").replace("not an address", "otto@fair.example")

@@ -13,6 +13,7 @@ from leads.imports.services import prune_imports
 from leads.models import Lead
 from organizations.models import Organization
 from pipeline_backend.celery import app
+from tests.factories import make_custom_field
 from tests.imports.files import Page, csv_file, upload, workbook
 from tests.staff.pages import form_errors
 
@@ -59,7 +60,7 @@ def test_refused_rows_can_be_deleted_before_their_time(mia: Client, organization
 
     assert (stored_rows(organization), stored_size(organization)) == ([], 0)
     assert page.report() == []
-    assert page.refused_rows() == [[*HEADER, "Problem"]]
+    assert page.refused_rows() == [[*HEADER, "Import problem"]]
     assert page.row.counts == {"NEW": 1, "REFUSED": 1}
 
 
@@ -80,7 +81,7 @@ def test_the_rows_of_an_import_that_ends_early_are_shown_no_more_and_a_worker_de
     app.loader.import_default_modules()
     app.tasks["leads.run_imports"].apply(throw=True)
 
-    assert (list(shown), refused) == ([], [[*HEADER, "Problem"]])
+    assert (list(shown), refused) == ([], [[*HEADER, "Import problem"]])
     assert (before, size) == (2, size_of(["ada@example.com", "Ada"]) + size_of(["nobody", "Bob"]))
     assert (stored_rows(organization), stored_size(organization)) == ([], 0)
     assert Lead.objects.of(organization).count() == 0
@@ -97,7 +98,7 @@ def test_what_no_field_can_hold_is_not_stored_and_is_left_out(mia: Client, organ
 
     page.run()
 
-    assert sum(len("".join(cells)) for cells in stored_rows(organization)) < 21_000
+    assert sum(len("".join(cells)) for cells in stored_rows(organization)) < 31_000
     assert page.report() == [
         (2, "NEW", "Left out: First name: is longer than 255 characters"),
         (3, "REFUSED", "The row has more cells than the header"),
@@ -105,6 +106,30 @@ def test_what_no_field_can_hold_is_not_stored_and_is_left_out(mia: Client, organ
     ]
     names = dict(Lead.objects.of(organization).values_list("email", "first_name"))
     assert names == {"ada@example.com": "", "cy@example.com": "Cy", "di@example.com": ""}
+
+
+def test_rows_to_correct_have_the_cells_beyond_the_header_and_are_refused_again_until_they_are_corrected(
+    mia: Client, organization: Organization
+) -> None:
+    first = Page(mia, organization, csv_file([*HEADER, "Source"], ["ada@example.com", "Ada", "Smith", " Jones & Co"]))
+    to_correct = first.run().refused_rows()
+
+    again = Page(mia, organization, csv_file(*to_correct)).run()
+    header, row = again.refused_rows()
+    corrected = Page(mia, organization, csv_file(header, [*row[:2], "Smith, Jones & Co", row[3]])).run()
+
+    problem = "The row has more cells than the header"
+    assert to_correct[1] == ["ada@example.com", "Ada", "Smith", problem, "Jones & Co"]
+    assert (header, row) == (to_correct[0], to_correct[1])
+    assert (again.row.counts, corrected.row.counts) == ({"REFUSED": 1}, {"NEW": 1})
+    assert Lead.objects.of(organization).get().last_source.name == "Smith, Jones & Co"
+
+
+def test_the_problem_of_a_row_to_correct_is_imported_into_no_field(mia: Client, organization: Organization) -> None:
+    make_custom_field(organization, "LEAD", "problem", label="Import problem")
+    page = Page(mia, organization, csv_file(["email", "Import problem", "Info"], ["ada@example.com", "Any", "x"]))
+
+    assert page.guessed() == {"email": "email", "Import problem": "", "Info": ""}
 
 
 def test_a_note_that_is_too_long_is_left_out_although_it_begins_with_an_apostrophe(
