@@ -34,7 +34,7 @@ from leads.imports.files import MAX_ROWS
 from leads.imports.importers import IMPORTERS, PROBLEM
 from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
 from leads.imports.undoing import start_undo
-from leads.imports.values import Reading
+from leads.imports.values import Reading, unguarded
 from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.import_undo import kept_rows, undo_question, undo_summary
@@ -366,6 +366,7 @@ def rows_to_correct(row: Import) -> Iterator[list[Cell]]:
     while found := list(rows.filter(number__gt=number).values_list("number", "cells", "details")[:ROWS_AT_A_TIME]):
         number = found[-1][0]
         for _, cells, details in found:
+            cells = [*map(unguarded, cells)]  # as the writers expect them
             beyond = [cell for cell in cells[len(row.header) :] if cell != details]
             yield [*cells[:width], *[""] * (width - len(cells)), details, *beyond]
 

@@ -238,7 +238,8 @@ class Importer:
                 partial(
                     parse_custom_value,
                     field=custom,
-                    options={text.casefold(): text for text in custom.options},
+                    options={text.casefold(): text for text in custom.options}
+                    | {text: text for text in custom.options},
                     reading=self.reading,
                 ),
                 (custom.key, f"custom {custom.label}", f"custom {custom.key}"),

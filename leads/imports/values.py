@@ -40,8 +40,9 @@ NUMBERS = {
 THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 # A phone number written as a decimal number, such as 15123456789.0.
 FLOAT_PHONE = re.compile(r"(\+?\d{6,})\.0+", re.ASCII)
-# A spreadsheet can take these for the beginning of a formula. Spaces before it don't help.
-FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")  # full-width on purpose
+# A spreadsheet can take these for the beginning of a formula. Spaces before it don't help. Our export writes an
+# apostrophe before it, and so also before a text that begins with one of its own.
+FORMULA = re.compile(r"'*+(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")  # full-width on purpose
 # White space, and characters that are not shown: soft hyphen, zero-width ones, marks of direction and byte order.
 INVISIBLE = "\t\n\r \u00a0\u202f\u3000\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 YES, NO = {"yes", "true", "1", "y", "x"}, {"no", "false", "0", "n"}
@@ -81,7 +82,15 @@ def clean(text: str) -> str:
     text = text.strip()
     if text in SPREADSHEET_ERRORS:
         raise BadCell(text, "is an error of the spreadsheet")
-    # As our export writes a text that spreadsheets would run as a formula.
+    return unguarded(text)
+
+
+def guarded(text: str) -> str:
+    """Return the text with an apostrophe in front if spreadsheets could run it as a formula."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
     return text[1:] if text.startswith("'") and FORMULA.match(text, 1) else text
 
 
@@ -206,7 +215,7 @@ def parse_date(text: str, reading: Reading) -> date:
 def parse_custom_value(
     text: str, field: CustomField, options: Mapping[str, str], reading: Reading = Reading()
 ) -> str | float | bool:
-    """Return the value of a cell; `options` are the field's, by their folded texts. Raises ValueError."""
+    """Return the value of a cell; `options` are the field's, by text and by folded text. Raises ValueError."""
     if field.type != CustomField.Type.TEXT:
         limited(text, MAX_NAME)
     match field.type:
@@ -219,9 +228,10 @@ def parse_custom_value(
         case CustomField.Type.DATE:
             return parse_date(text, reading).isoformat()
         case CustomField.Type.SELECT:
-            if text.casefold() not in options:
+            option = options.get(text) or options.get(text.casefold())
+            if option is None:
                 raise BadCell(text, "is none of the options", f"there are: {shorten(', '.join(field.options), 300)}")
-            return options[text.casefold()]
+            return option
     return parse_text(text)
 
 

@@ -10,7 +10,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from functools import partial, reduce
 from operator import add
 from tempfile import TemporaryFile
@@ -29,7 +29,7 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from leads.imports.values import FORMULA
+from leads.imports.values import guarded
 from organizations.isolation.row_level_security import lift_page_deadline
 from organizations.models import Organization, SecurityEventKind
 from organizations.permissions import BACK_OFFICE, filter_by_role, has_role
@@ -152,9 +152,17 @@ def counted(rows: QuerySet[Any], columns: list[Column], counts: Counter[UUID]) -
     ):
         counts[row[0]] += 1
         yield [
-            row[place].astimezone(zone).replace(tzinfo=None) if is_time and row[place] else show(row[place])
+            local_time(row[place], zone) if is_time and row[place] else show(row[place])
             for place, show, is_time in picks
         ]
+
+
+def local_time(at: datetime, zone: tzinfo) -> Cell:
+    """Return the time without its zone, which the heading names; with the offset if clocks show it twice that day."""
+    local = at.astimezone(zone)
+    if local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset():
+        return local.isoformat(sep=" ", timespec="seconds")
+    return local.replace(tzinfo=None)
 
 
 def batch_length(rows: QuerySet[Any], cells: Iterable[Combinable]) -> int:
@@ -191,7 +199,7 @@ def write_csv(file: IO[bytes], title: str, header: list[str], rows: Iterable[lis
 
 def csv_cell(value: Cell) -> Cell:
     if isinstance(value, str):
-        return f"'{value}" if FORMULA.match(value) else value
+        return guarded(value)
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d %H:%M:%S")
     return value

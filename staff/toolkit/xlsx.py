@@ -11,6 +11,8 @@ from typing import IO, Any
 from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from leads.imports.values import guarded
+
 DAY_ZERO = datetime(1899, 12, 30)  # noqa: DTZ001  of Excel's count of days
 FIRST_DAY = date(1900, 3, 1)  # Excel counts a 29 February 1900 before it
 MAX_TEXT, CUT = 32_767, "… (cut: a cell can't have more)"  # UTF-16 units in a cell
@@ -84,8 +86,11 @@ def cell_xml(value: Any, style: str) -> str:
         return f'<c s="{DATE_STYLE}"><v>{(value - DAY_ZERO.date()).days}</v></c>'
     if kind is int or kind is float:
         return f"<c><v>{value!r}</v></c>"
-    text = fit(NOT_XML.sub("", str(value)))
-    return f'<c t="inlineStr"{style}><is><t xml:space="preserve">{escape(CODE.sub("_x005F_", text))}</t></is></c>'
+    text = NOT_XML.sub("", str(value))
+    # No text is a formula here, but an import takes an apostrophe before one away, as a CSV file needs it.
+    text = fit(guarded(text) if text.startswith("'") else text)
+    xml = escape(CODE.sub("_x005F_", text)).replace("\r", "_x000D_")
+    return f'<c t="inlineStr"{style}><is><t xml:space="preserve">{xml}</t></is></c>'
 
 
 def fit(text: str) -> str:

@@ -139,7 +139,8 @@ def test_text_that_could_be_a_formula_is_text_in_both_files(manager: Client, org
 
     assert (row["First name"], row["Last name"]) == (f"'{text}", 'a "quoted", name')
     assert f"'{text}" in row
-    assert read_table("xlsx", content)[1][1].strip() == text.strip()
+    # Excel reads this code, which openpyxl leaves as it is, as a line break.
+    assert read_table("xlsx", content)[1][1].replace("_x000D_", "\r").strip() == text.strip()
     assert b"<f>" not in content
 
 

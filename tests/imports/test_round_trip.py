@@ -152,3 +152,39 @@ def test_an_option_that_was_removed_since_is_unchanged_where_it_is_stored(
     assert page.row.counts == {"UNCHANGED": 2}
     assert page.row.reasons.get("PARTIAL", {}) == {}
     assert other.row.reasons["PARTIAL"] == {"Plan is none of the options": 1}
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_texts_that_a_file_could_change_are_unchanged(
+    mia: Client, organization: Organization, api: ApiClient, kind: str
+) -> None:
+    texts = ["'=x", "''=x", "=x", "'x", "+49 170", "'+49 170", "two\r\nlines", "two\rlines", "_x000D_", "'"]
+    make_custom_field(organization, "LEAD", "text", label="Text")
+    make_custom_field(
+        organization, "LEAD", "level", label="Level", type="SELECT", options=["VIP", "vip", "Maß", "Mass"]
+    )
+    for number, text in enumerate(texts):
+        api.post("/api/external/leads", {"email": f"{number}@example.com", "custom_fields": {"text": text}})
+    for level in ("VIP", "vip", "Maß", "Mass"):
+        email = f"{level.encode().hex()}@example.com"
+        api.post("/api/external/leads", {"email": email, "custom_fields": {"level": level}})
+    content = b"".join(mia.get(f"/admin/leads/lead/export.{kind}?view=all").streaming_content)
+
+    page = Page(mia, organization, content, name=f"leads.{kind}")
+    page.check()
+
+    assert page.row.counts == {"UNCHANGED": len(texts) + 4}, page.report()
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_calls_in_the_hour_that_clocks_show_twice_are_unchanged(
+    mia: Client, organization: Organization, api: ApiClient, kind: str
+) -> None:
+    for hour in (0, 1):
+        api.book(external_reference=f"a-{hour}", schedule_time=f"2031-10-26T0{hour}:30:00Z")
+    content = b"".join(mia.get(f"/admin/appointments/appointment/export.{kind}?view=all").streaming_content)
+
+    page = Page(mia, organization, content, kind="APPOINTMENTS", name=f"calls.{kind}")
+    page.check()
+
+    assert page.row.counts == {"UNCHANGED": 2}, page.report()
