@@ -30,6 +30,7 @@ FOLDED_LETTERS = 16_384  # kept; a language needs far fewer
 PHONE_DIGITS, MIN_PHONE_DIGITS = 9, 7
 # Letters of scripts without spaces between words, after folding: Thai to Burmese, Khmer, Korean, Japanese and Chinese.
 SPACELESS = re.compile("[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
+MIN_FULL_NAME, MAX_NAME = 3, 20  # characters
 TITLES = ("", "様", "さん", "氏", "先生", "님", "씨")  # which follow a name as its last syllables
 # Different terms of a row. A note of 10,000 characters has about 1,700; a row with more than these isn't stored.
 MAX_TERMS = 5000
@@ -101,8 +102,12 @@ def phone_endings(e164: str) -> list[str]:
 
 
 def joined_names(first: str, last: str) -> list[str]:
-    """Return the folded words that a full name can be in a script without spaces, in either order."""
-    if not (SPACELESS.search(first) and SPACELESS.search(last)):
+    """Return the folded words that a full name can be in a script without spaces, in either order.
+
+    A name in only one of the two fields is a full one if it is as long as one.
+    """
+    is_full = (first and last) or len(unicodedata.normalize("NFC", (first + last)[:MAX_NAME])) >= MIN_FULL_NAME
+    if not is_full or not all(SPACELESS.search(name) for name in (first, last) if name):
         return []
     return [f"{name}{fold(title)}" for name in (first + last, last + first) for title in TITLES]
 

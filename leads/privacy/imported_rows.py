@@ -71,8 +71,8 @@ class Mentions:
         digits = {phone.lstrip("+") for phone in identity.phones}
         self.phones = sorted({ending for phone in digits for ending in phone_endings(phone)})
         pairs = [tuple(" ".join(find_words(fold(name))) for name in names) for names in identity.names]
-        self.names = sorted({(first, last) for first, last in pairs if first and last})
-        self.joined = sorted({name for pair in self.names for name in joined_names(*pair)})
+        self.names = sorted({pair for first, last in pairs if (pair := split_name(first, last))})
+        self.joined = sorted({name for pair in pairs for name in joined_names(*pair)})
         self.phrases = {tuple(f"{one} {other}".split()) for pair in self.names for one, other in (pair, pair[::-1])}
         self.phrases |= {(name,) for name in self.joined}
         self.references = find_references(lead)
@@ -99,7 +99,7 @@ class Mentions:
 
     def are_named_in(self, cells: Iterable[str]) -> bool:
         """Return whether a cell has a full name of the lead, in either order, or two cells are the two names."""
-        if not self.names:
+        if not self.phrases:
             return False
         texts = [fold(cell) for cell in cells]
         whole = Counter(" ".join(find_words(text)) for text in texts)
@@ -135,13 +135,8 @@ class Mentions:
         return self.are_in([file_import.file_name]) or self.are_named_in([file_import.file_name])
 
     def are_in_header(self, file_import: Import) -> bool:
-        # A header with an e-mail is a row of the file.
         header = file_import.header
-        return (
-            self.are_in(header)
-            or self.are_in_references(header, file_import.mapping)
-            or (any("@" in cell for cell in header) and self.are_named_in(header))
-        )
+        return self.are_in(header) or self.are_in_references(header, file_import.mapping) or self.are_named_in(header)
 
     def are_in_column(self, name: str) -> bool:
         """Search a column's normalized name, which has no more than letters and digits."""
@@ -153,6 +148,13 @@ class Mentions:
             or any(set(f"{first} {last}".split()) <= set(words) for first, last in self.names)
             or not set(words).isdisjoint(self.joined)
         )
+
+
+def split_name(first: str, last: str) -> tuple[str, str] | None:
+    """Return both names; a full name in one of the two fields is split after its first word. None if there is one."""
+    if not (first and last):
+        first, _, last = (first or last).partition(" ")
+    return (first, last) if first and last else None
 
 
 def find_references(lead: Lead) -> Set[str]:

@@ -609,6 +609,15 @@ def test_only_rows_of_imports_that_mention_the_lead_go(organization: Organizatio
             ["鈴木一郎", "鈴木一郎様", "一郎・鈴木", "03-1234-5678"],
             ["鈴木花子", "鈴木"],
         ),
+        # In one field, because the file had one column for it.
+        (
+            "Zoe Maria Quark",
+            "",
+            ("DE", "+4915112345678"),
+            ["Zoe Maria Quark", "Maria Quark, Zoe"],
+            ["Zoe", "Zoe Maria"],
+        ),
+        ("김지수", "", ("KR", "+82212345678"), ["김지수", "김지수님"], ["김지", "김지수진"]),
         ("지수", "김", ("KR", "+82212345678"), ["김지수", "김지수 님", "김지수님"], ["김지수진"]),
         # With the first 0, a number of eight digits has nine.
         ("Lotte", "Claes", ("BE", "+3225551212"), ["02 555 12 12", "025551212", "+32 2 555 12 12"], ["03 555 12 12"]),
@@ -642,6 +651,32 @@ def test_rows_with_the_name_or_phone_as_their_country_writes_it_go(
     assert not SavedView.objects.of(organization).filter(pk=view.pk).exists()
     stored.refresh_from_db()
     assert stored.file_name == "erased"
+
+
+def test_the_first_row_of_a_file_without_a_header_is_emptied_if_it_names_the_lead(
+    organization: Organization, api: ApiClient
+) -> None:
+    api.submit(email="al@x.example", first_name="Zoe", last_name="Quark")
+    api.submit(email="bo@x.example", first_name="First", last_name="Time")
+    content = b"ref-1,2027-01-05 10:00,Zoe,Quark,First call\nref-2,2027-01-06 10:00,Bo,Li,Call\n"
+    stored = add_import(
+        organization=organization,
+        actor=SYSTEM,
+        kind="APPOINTMENTS",
+        file_name="a.csv",
+        content=content,
+        time_zone="UTC",
+    )
+    run_turn()
+
+    erase(Lead.objects.of(organization).get(first_name="First"))
+    stored.refresh_from_db()
+    before = stored.header
+    erase(Lead.objects.of(organization).get(first_name="Zoe"))
+
+    stored.refresh_from_db()
+    assert before == ["ref-1", "2027-01-05 10:00", "Zoe", "Quark", "First call"]
+    assert stored.header == [""] * 5
 
 
 def test_a_check_does_not_keep_the_names_of_a_lead_that_was_merged_then(
