@@ -138,3 +138,12 @@ def test_of_two_columns_of_a_field_the_one_that_was_chosen_is_guessed_again(
     guessed = Page(mia, organization, file).guessed()
 
     assert {name: guessed[name] for name in chosen} == chosen
+
+
+@pytest.mark.parametrize(("header", "is_told"), [(["ada@example.com", "Ada"], True), (["E-mail", "Name"], False)])
+def test_a_file_without_a_header_is_told_from_others(
+    mia: Client, organization: Organization, header: list[str], is_told: bool
+) -> None:
+    page = Page(mia, organization, csv_file(header, ["bob@example.com", "Bob"]))
+
+    assert ("The first row of the file has an e-mail." in page.get().content.decode()) is is_told
