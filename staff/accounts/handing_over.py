@@ -7,8 +7,11 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from appointments.models import Appointment
 from appointments.services import describe_work, hand_over, open_work
+from appointments.services.handing_over import LIMITS
 from organizations.models import Membership
+from staff.appointments.schedule import overlap_warning
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
 from staff.toolkit.bulk import members
 from staff.toolkit.fields import RowField
@@ -79,7 +82,10 @@ hand_over_action = object_action(
 @hand_over_action
 def hand_over_work(page: Any, request: HttpRequest, member: Membership, form: HandOverForm) -> str:
     to = {kind: owner for kind, owner in form.cleaned_data.items() if owner}
+    calls = list(open_work(member)["calls"].values_list("pk", flat=True)[: LIMITS["calls"]]) if "calls" in to else []
     done = describe_work(hand_over(organization=member.organization, actor=actor_of(request), member=member, to=to))
-    left = describe_work(count_work(member))
-    texts = [f"Handed over: {done}." if done else "Nothing was handed over.", f"Left: {left}." if left else ""]
-    return " ".join(filter(None, texts))
+    left, host = describe_work(count_work(member)), to.get("calls")
+    texts = [f"Handed over: {done}." if done else "Nothing was handed over."]
+    texts.append(overlap_warning(Appointment.unscoped.filter(pk__in=calls, host=host), str(host), "host"))
+    texts.append(f"Left: {left}." if left else "")
+    return format_html_join(" ", "{}", [(text,) for text in texts if text])

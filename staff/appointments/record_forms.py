@@ -18,7 +18,7 @@ from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import Lead
 from notifications.models import Kind, LeadMessage
 from organizations.models import CAN_BE_ASSIGNED, Membership
-from staff.appointments.schedule import warn_of_overlap
+from staff.appointments.schedule import is_booked_again, warn_of_overlap
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.fields import LongTextField, RowField
 from staff.toolkit.lists import to_uuid
@@ -110,6 +110,7 @@ class OutcomeForm(ConfirmationForm):
     lead_status = RowField(Status.unscoped.none(), required=False)
     lead_status_was = forms.UUIDField(required=False, widget=forms.HiddenInput)
     next_step_at = TimestampField(required=False, label="When is the next step?", help_text="A call by you.")
+    book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, preset: Preset | None = None, asks_next_step: bool = False, **kwargs: Any) -> None:
         """`preset` returns the outcome; without it, the user chooses one."""
@@ -160,6 +161,8 @@ class OutcomeForm(ConfirmationForm):
             data["lead_status_was"] = str(lead.status_id)
             moved = f"The lead has moved to {lead.status} since you opened the form."
             self.add_error(None, f"{moved} Check its status below.")
+        if is_booked_again(self.subject, self.preset or cleaned.get("outcome")):
+            warn_of_overlap(self, self.subject)
         return cleaned
 
 

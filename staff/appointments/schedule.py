@@ -4,20 +4,23 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
-from django.db.models import Q
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models.lookups import IsNull
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from unfold.widgets import UnfoldBooleanWidget
 
-from appointments.models import Appointment
+from appointments.conditions import BOOKED_ROLES, ENDS_AT, LONGEST
+from appointments.models import LONG_COLUMNS, Appointment
 from appointments.services.changes import NOT_HELD_ROLES, role_of
 from staff.toolkit.actions import row_url
 from staff.toolkit.tenant import TenantForm
 from staff.toolkit.times import show_times_about
-from statuses.models import StatusRole
+from statuses.models import Status, StatusRole
 
 MAX_LISTED = 100
+MAX_NAMED = 3  # of those in a message
 SCHEDULE_FIELDS = {"schedule_time", "event_type", "outcome", "host", "lead", "lead_email"}
 
 
@@ -51,6 +54,10 @@ def is_canceled(appointment: Appointment) -> bool:
 def can_be_booked_again(appointment: Appointment) -> bool:
     """Return whether a booked outcome would invite everybody again."""
     return role_of(appointment.outcome) in NOT_HELD_ROLES and not appointment.is_over
+
+
+def is_booked_again(appointment: Appointment, outcome: Status | None) -> bool:
+    return role_of(outcome) in BOOKED_ROLES and can_be_booked_again(appointment)
 
 
 def warn_of_overlap(form: forms.BaseForm, appointment: Appointment) -> None:
@@ -90,3 +97,35 @@ def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool
         .order_by("schedule_time", "id")
     )
     return [(row, row.schedule_time < end and row.ends_at > start) for row in rows[:MAX_LISTED] if row.ends_at > day]
+
+
+def overlap_warning(rows: QuerySet[Appointment], people: str, *names: str) -> str:
+    """Return how many of these overlap with another appointment of one of the people in these columns, or "".
+
+    Takes one statement.
+    """
+    start = OuterRef("schedule_time")
+    others = (
+        Appointment.unscoped.filter(organization=OuterRef("organization"))
+        .filter(schedule_time__gt=start - LONGEST, schedule_time__lt=OuterRef("over_at"))
+        .alias(end=ENDS_AT)
+        .filter(end__gt=start)
+        .exclude(Q(pk=OuterRef("pk")) | Q(outcome__role=StatusRole.CANCELED))
+    )
+    # One of each column, which has an index. PostgreSQL would make a join of EXISTS, and read all appointments.
+    first_ids = (others.filter(**{name: OuterRef(name)}).order_by().values("pk")[:1] for name in names)
+    overlaps = Q(*(IsNull(Subquery(ids), False) for ids in first_ids), _connector=Q.OR)
+    rows = rows.alias(over_at=ENDS_AT).exclude(outcome__role=StatusRole.CANCELED).filter(overlaps)
+    found = rows.select_related("lead").defer(*LONG_COLUMNS).order_by("schedule_time", "id")[: MAX_LISTED + 1]
+    if not found:
+        return ""
+    count = f"More than {MAX_LISTED}" if len(found) > MAX_LISTED else len(found)
+    links = [(row_url(row), row) for row in found[:MAX_NAMED]]
+    return format_html(
+        "{} of these calls {} with another appointment of {}: {}{}.",
+        count,
+        "overlaps" if count == 1 else "overlap",
+        people,
+        format_html_join("; ", '<a class="underline" href="{}">{}</a>', links),
+        " …" if len(found) > MAX_NAMED else "",
+    )

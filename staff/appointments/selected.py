@@ -22,8 +22,9 @@ from leads.models import TouchPointType
 from leads.services import get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor
+from organizations.models import Membership
 from staff.appointments.record_forms import MESSAGES_BY_KIND, may_change
-from staff.appointments.schedule import can_be_booked_again, is_canceled
+from staff.appointments.schedule import can_be_booked_again, is_booked_again, is_canceled, overlap_warning
 from staff.leads.next_steps import call_by, open_steps
 from staff.toolkit.actions import actor_of
 from staff.toolkit.bulk import Undo, members, selected_action
@@ -80,6 +81,16 @@ def outcome_question(rows: list[Appointment]) -> str:
     return text
 
 
+def booked_again_warning(rows: list[Appointment], outcome: Status) -> str:
+    ids = [row.pk for row in rows if is_booked_again(row, outcome)]
+    return overlap_warning(Appointment.unscoped.filter(pk__in=ids), "the host or the lead", "host", "lead")
+
+
+def host_warning(rows: list[Appointment], host: Membership | None) -> str:
+    ids = [row.pk for row in rows]
+    return overlap_warning(Appointment.unscoped.filter(pk__in=ids), str(host), "host")
+
+
 def outcome_values(appointment: Appointment) -> list[Any]:
     """Return the ids of the outcome and the lead's status, its open next steps by id, and touch point. Locks it."""
     lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
@@ -120,6 +131,7 @@ set_outcome_selected = selected_action(
         )
     },
     done=lambda count, status: f"{count} marked as {status}.",
+    warning=booked_again_warning,
     # The outcome alone: another call of the lead may have been undone before this one.
     undo=Undo(
         outcome_values,
@@ -145,6 +157,7 @@ def set_member_selected(role: str) -> Any:  # an action
         done=lambda count, member: (
             f"{appointments_in_words(count)} now {'has' if count == 1 else 'have'} {member or 'no one'} as {role}."
         ),
+        warning=host_warning if role == "host" else None,
     )
 
 

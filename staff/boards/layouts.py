@@ -11,7 +11,7 @@ from leads.models import Lead
 from leads.services import change_status
 from organizations.actors import Actor
 from staff.appointments.record_forms import describe, is_early
-from staff.appointments.schedule import is_canceled
+from staff.appointments.schedule import is_booked_again, is_canceled, other_appointments
 from staff.appointments.undoing import undo_button
 from staff.boards.boards import BoardLayout
 from staff.boards.cards import short_time
@@ -65,4 +65,6 @@ class AppointmentBoard(BoardLayout):
             return reverse("admin:appointments_appointment_set_follow_up", args=[row.pk]), ""
         audience = preview(row, replace_outcome, status)
         effects = describe(audience, row) if audience.members or audience.slack or audience.lead_message else ""
-        return "", f"{is_early(row, status)} {effects}".strip()
+        is_taken = is_booked_again(row, status) and any(overlaps for _, overlaps in other_appointments(row))
+        overlap = "It overlaps with another appointment of the host or the lead." if is_taken else ""
+        return "", " ".join(filter(None, [overlap, is_early(row, status), effects]))

@@ -55,13 +55,15 @@ def selected_action(
     label: str = "",
     also: Callable[[], dict[str, forms.Field]] = dict,
     done: Callable[[int, Any], str] = lambda count, choice: f"{count} changed.",
+    warning: Callable[[list[AnyRow], Any], str] | None = None,
     undo: Undo | None = None,
 ) -> Callable[[AnyPage, HttpRequest, QuerySet[Any]], HttpResponse | None]:
     """Return an action on selected rows. It asks for confirmation, and for one of the organization's `choices`.
 
     `question` is the text of that page, or a function of the rows that the user may change; `change(request, row,
     choice)` is called with each of these, and with the values of the fields that `also` returns. With choices, the rows
-    must be of one organization. With `undo`, it returns the stored row.
+    must be of one organization. With `undo`, it returns the stored row. `warning` is called with the changed rows as
+    they were before, and the choice.
     """
 
     @admin.action(description=description, permissions=["change"])
@@ -89,6 +91,8 @@ def selected_action(
         choice = values.pop("value", None)
         changed = change_rows(page, request, rows, lambda row: change(request, row, choice, **values), undo)
         if changed:
+            if warning and (caution := warning([*changed], choice)):
+                messages.warning(request, caution)
             button = undo_button(request, name, changed) if undo and undo.is_offered(choice) else ""
             text = done(len(changed), choice)
             messages.success(request, format_html("{} {}", text, button) if button else text)
@@ -101,8 +105,8 @@ def selected_action(
 
 def change_rows(
     page: AnyPage, request: HttpRequest, rows: QuerySet[Any], change: Callable[[Any], Any], undo: Undo | None
-) -> dict[str, list[Any]]:
-    """Change the rows that the user may change; return their ids, with the values before and after.
+) -> dict[AnyRow, list[Any]]:
+    """Change the rows that the user may change; return them as they were, with the values before and after.
 
     Each row is a transaction. One that someone else has changed since the page with the question was shown is left as
     it is. After `MAX_SECONDS` the rest is left, too, because colleagues' pages may wait for this request.
@@ -115,7 +119,7 @@ def change_rows(
     if selected > len(writable):
         messages.warning(request, f"Skipped {selected - len(writable)}: you may not change them.")
     shown = versions_sent(request)
-    changed: dict[str, list[Any]] = {}
+    changed: dict[AnyRow, list[Any]] = {}
     left, end = max(len(shown) - selected, 0), time.monotonic() + MAX_SECONDS
     for number, row in enumerate(writable):
         if time.monotonic() > end:
@@ -137,7 +141,7 @@ def change_rows(
         except DomainError as error:
             messages.error(request, f"{row}: {error.reason}")
         else:
-            changed[str(row.pk)] = [before, after]
+            changed[row] = [before, after]
     if left:
         messages.warning(request, f"Left out {left}: changed since you opened the page.")
     return changed
@@ -166,8 +170,9 @@ def versions_shown(request: HttpRequest, rows: QuerySet[Any]) -> list[tuple[Any,
     return [(row, sent.get(str(row.pk), version_of(row))) for row in rows]
 
 
-def undo_button(request: HttpRequest, name: str, changed: dict[str, list[Any]]) -> str:
-    token = {"user": current_user(request).pk, "action": name, "rows": changed}
+def undo_button(request: HttpRequest, name: str, changed: dict[AnyRow, list[Any]]) -> str:
+    rows = {str(row.pk): values for row, values in changed.items()}
+    token = {"user": current_user(request).pk, "action": name, "rows": rows}
     value = signing.dumps(token, salt=UNDO, compress=True)
     html = '<button class="undo" form="undo-form" formaction="{}" name="{}" value="{}">Undo</button>'
     return format_html(html, request.get_full_path(), UNDO, value)

@@ -291,3 +291,17 @@ def test_a_move_that_books_again_says_who_is_invited_and_then_invites(
     appointment.refresh_from_db()
     assert appointment.outcome == booked
     assert [recipient for _, recipient in notifications_of(organization)] == ["hana@acme.example"]
+
+
+def test_a_move_that_books_again_says_if_the_hour_is_taken(
+    manager: Client, organization: Organization, api: ApiClient, appointment: Appointment
+):
+    canceled, booked = (status_named(organization, name) for name in ("Canceled", "Appointment booked"))
+    api.cancel(external_reference="1")
+    api.book(external_reference="2", lead_email="eve@leads.example", host_email="hana@acme.example")
+
+    page = manager.get(move(manager, appointment, canceled, booked).json()["url"])
+
+    assert page.context["question"].startswith(
+        "It overlaps with another appointment of the host or the lead. Hana Host gets"
+    )

@@ -1,7 +1,9 @@
 """A host or lead with another appointment at the same time: the form warns, and doesn't forbid."""
 
 import re
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -11,10 +13,11 @@ from leads.services import add_lead
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
 from organizations.services import set_working_hours
+from staff.appointments import schedule
 from statuses.models import Status
 from tests.factories import make_api, make_event_type, make_member, snapshot_of
 from tests.staff.forms import form_data
-from tests.staff.pages import admin_url, form_errors
+from tests.staff.pages import admin_url, form_errors, shown_messages
 
 DAY = "2027-01-05"
 
@@ -299,3 +302,143 @@ def test_a_form_for_a_known_lead_begins_with_the_choices_of_the_last_call(
     assert "timestamp-about" in page.content.decode()
     assert response.status_code == 302, form_errors(response)
     assert Appointment.objects.of(booked.organization).filter(lead=booked.lead_id).count() == 2
+
+
+# Without a form of its own
+
+
+def book_beside(organization: Organization, host: Membership | None, *times: str) -> list[Appointment]:
+    """Book these times of the day for other leads, each with an hour."""
+    api, email = make_api(organization), {"host_email": host.user.email} if host else {}
+    bodies = [
+        api.book(
+            external_reference=time, lead_email=f"lead-{time[:2]}@example.com", schedule_time=f"{DAY}T{time}Z", **email
+        ).json()
+        for time in times
+    ]
+    return [Appointment.objects.of(organization).get(pk=body["data"]["id"]) for body in bodies]
+
+
+def run_on_selected(client: Client, action: str, rows: list[Appointment], value: object) -> list[str]:
+    """Run an action on rows of the list, and return the messages, without markup."""
+    data = {"action": action, "_selected_action": [str(row.pk) for row in rows], "index": "0", "confirmed": "yes"}
+    response = client.post(f"{admin_url(Appointment, 'changelist')}?view=all", {**data, "value": str(value)})
+    return [re.sub("<button.*", "[Undo]", message) for message in shown_messages(response)]
+
+
+def link_to(row: Appointment) -> str:
+    return f'<a class="underline" href="{admin_url(Appointment, "change", row.pk)}">{row}</a>'
+
+
+def test_setting_the_host_of_several_calls_says_which_overlap(
+    owner: Client, booked: Appointment, host: Membership, organization: Organization
+):
+    before, at_half_past, later = book_beside(organization, None, "09:00:00", "10:29:00", "12:00:00")
+
+    messages = run_on_selected(owner, "set_host_selected", [before, at_half_past, later], host.pk)
+    other = run_on_selected(owner, "set_setter_selected", [before, at_half_past, later], host.pk)
+
+    assert messages == [
+        f"1 of these calls overlaps with another appointment of Hana Host: {link_to(at_half_past)}.",
+        "3 appointments now have Hana Host as host.",
+    ]
+    assert other[2:] == ["3 appointments now have Hana Host as setter."]
+
+
+def test_calls_that_are_given_to_one_host_can_overlap_with_each_other(
+    owner: Client, host: Membership, organization: Organization, django_assert_num_queries: Callable[..., Any]
+):
+    rows = book_beside(organization, None, "13:00:00", "13:15:00", "13:30:00", "13:45:00")
+
+    (warning, _) = run_on_selected(owner, "set_host_selected", rows, host.pk)
+
+    names = "; ".join(link_to(row) for row in rows[:3])
+    assert warning == f"4 of these calls overlap with another appointment of Hana Host: {names} …."
+    with django_assert_num_queries(1):
+        assert schedule.overlap_warning(Appointment.unscoped.filter(host=host), "", "host")
+
+
+def test_a_canceled_call_takes_no_time_of_its_new_host(
+    owner: Client, booked: Appointment, host: Membership, organization: Organization
+):
+    rows = book_beside(organization, None, "10:00:00", "15:00:00", "15:30:00")
+    for reference in ("10:00:00", "15:30:00"):
+        make_api(organization).cancel(external_reference=reference)
+
+    assert run_on_selected(owner, "set_host_selected", rows, host.pk) == ["3 appointments now have Hana Host as host."]
+
+
+def test_many_overlaps_are_not_counted_to_the_end(
+    owner: Client, host: Membership, organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(schedule, "MAX_LISTED", 2)
+    rows = book_beside(organization, None, "13:00:00", "13:15:00", "13:30:00")
+
+    (warning, _) = run_on_selected(owner, "set_host_selected", rows, host.pk)
+
+    assert warning.startswith("More than 2 of these calls overlap with another appointment of Hana Host: ")
+
+
+@pytest.fixture
+def given_away(booked: Appointment, host: Membership, organization: Organization) -> Appointment:
+    """Hana's canceled call, whose hour she has given to another lead since."""
+    make_api(organization).cancel(external_reference="first")
+    book_beside(organization, host, "10:15:00")
+    return booked
+
+
+@pytest.mark.parametrize("role", ["APPOINTMENT_BOOKED", "RESCHEDULED"])
+def test_a_canceled_call_is_booked_again_in_a_taken_hour_only_after_a_question(
+    role: str, owner: Client, given_away: Appointment, organization: Organization
+):
+    status = Status.objects.of(organization).get(role=role)
+    url, before = admin_url(Appointment, "set_outcome", given_away.pk), snapshot_of(organization)
+
+    warned = owner.post(url, form_data(owner, url, outcome=status.pk))
+    unchanged = snapshot_of(organization) == before
+    ticked = owner.post(url, form_data(owner, url, outcome=status.pk, book_anyway="on"))
+
+    given_away.refresh_from_db()
+    assert [error.partition(" <a")[0] for error in form_errors(warned)] == ["Overlaps with"]
+    assert b'type="checkbox" name="book_anyway"' in warned.content
+    assert (unchanged, ticked.status_code, given_away.outcome) == (True, 302, status)
+
+
+def test_an_outcome_that_books_nothing_again_asks_nothing_about_overlaps(
+    owner: Client, given_away: Appointment, organization: Organization
+):
+    lost = Status.objects.of(organization).get(role="LOST")
+    url = admin_url(Appointment, "set_outcome", given_away.pk)
+
+    assert owner.post(url, form_data(owner, url, outcome=lost.pk)).status_code == 302
+
+
+def test_booking_several_canceled_calls_again_says_which_overlap(
+    owner: Client, given_away: Appointment, organization: Organization
+):
+    statuses, (other,) = Status.objects.of(organization), book_beside(organization, None, "17:00:00")
+    make_api(organization).cancel(external_reference="17:00:00")
+
+    messages = run_on_selected(
+        owner, "set_outcome_selected", [given_away, other], statuses.get(role="APPOINTMENT_BOOKED").pk
+    )
+
+    assert messages == [
+        f"1 of these calls overlaps with another appointment of the host or the lead: {link_to(given_away)}.",
+        "2 marked as Appointment booked. [Undo]",
+    ]
+
+
+def test_handing_calls_over_says_which_overlap(
+    owner: Client, booked: Appointment, host: Membership, organization: Organization
+):
+    tom = make_member(organization, "tom@acme.example", first_name="Tom")
+    book_beside(organization, tom, "10:15:00", "18:00:00")
+    book_beside(organization, host, "16:00:00")
+    url = admin_url(Membership, "hand_over", host.pk)
+
+    response = owner.post(url, form_data(owner, url, calls=tom.pk))
+
+    assert shown_messages(response)[-1] == (
+        f"Handed over: 2 calls. 1 of these calls overlaps with another appointment of Tom: {link_to(booked)}."
+    )
