@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
@@ -54,12 +55,14 @@ class NotificationAdmin(NewestSearchAdmin):
 
 class EmailNotificationsForm(ConfirmationForm):
     kinds = CheckboxesField(choices=MEMBER_CHOICES, required=False, label="E-mails about")
+    shown = forms.CharField(required=False, widget=forms.HiddenInput)  # what was ticked when the page was opened
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         preference: MailPreference | None = getattr(self.subject, "mail_preference", None)
         muted = preference.muted if preference else []
         self.initial["kinds"] = [kind for kind, _ in MEMBER_CHOICES if kind not in muted]
+        self.initial["shown"] = " ".join(self.initial["kinds"])
 
 
 @object_action(
@@ -69,9 +72,10 @@ class EmailNotificationsForm(ConfirmationForm):
     form=EmailNotificationsForm,
 )
 def email_notifications(page: AnyPage, request: HttpRequest, member: Membership, form: EmailNotificationsForm) -> None:
-    """Store the choice. Members make it themselves; managers can only switch off more for their team."""
+    """Store what was ticked or unticked. Members tick themselves; managers can only switch off more for their team."""
+    present, chosen = set(form.initial["kinds"]), set(form.cleaned_data["kinds"])
+    shown = set(form.data.get("shown", form.initial["shown"]).split())
+    ticked = chosen - shown if page.has_own_permission(request, member) else set()
+    kinds = (present | ticked) - (shown - chosen)
     # Stored as the kinds switched off, so that a member gets new kinds until they choose otherwise.
-    kinds = set(form.cleaned_data["kinds"])
-    if not page.has_own_permission(request, member):
-        kinds &= set(form.initial["kinds"])
     set_muted_kinds(member=member, kinds=[kind for kind, _ in MEMBER_CHOICES if kind not in kinds])

@@ -594,3 +594,18 @@ def test_a_page_from_before_does_not_switch_notifications_on_again(closer: Clien
 
     host = Membership.objects.of(host.organization).get(pk=host.pk)
     assert (host.wants_mail, {*host.mail_preference.muted}) == (False, {"CALL_BOOKED", "CALL_CANCELED"})
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_page_of_a_members_kinds_from_before_switches_none_on_again(
+    is_own: bool, owner: Client, closer: Client, host: Membership
+):
+    url, client = admin_url(Membership, "email_notifications", host.pk), closer if is_own else owner
+    set_muted_kinds(member=host, kinds=["CALL_UPDATED", "MENTIONED"])
+    form = form_data(client, url)
+    set_muted_kinds(member=host, kinds=["CALL_BOOKED", "MENTIONED"])
+
+    client.post(url, {**form, "kinds": [*{*form["kinds"]} - {"CALL_CANCELED"}, "MENTIONED"]})
+
+    muted = {*Membership.objects.of(host.organization).get(pk=host.pk).mail_preference.muted}
+    assert muted == {"CALL_BOOKED", "CALL_CANCELED", *([] if is_own else ["MENTIONED"])}
