@@ -33,8 +33,9 @@ from organizations.permissions import current_user
 PENDING_KEY = "pending_sign_in"
 PENDING_SECONDS = 600
 ISSUER = "Pipeline Backend"
-# The pages that are open to users who must set up two-factor sign-in first.
+# The pages that are open to users who must set up two-factor sign-in first. They show only the person's own account.
 OPEN_PAGES = {"two_factor", "verify_address", "token", "logout", "jsi18n"}
+OPEN_PAGES |= {"sessions", "password_change", "password_change_done"}
 
 Result = TypeVar("Result")
 

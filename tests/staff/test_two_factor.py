@@ -29,7 +29,9 @@ from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 PASSWORD = "secret-of-tests"
+NEW_PASSWORD = "another-secret-of-tests"
 PAGE = "/admin/account/two-factor/"
+SESSIONS = "/admin/account/sessions/"
 SECOND_FACTOR = "/admin/second-factor/"
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -360,7 +362,13 @@ def test_an_organization_that_requires_it_leads_its_members_to_set_it_up_first(
     url = admin_url(Organization, "change", host.organization_id)
     owner.post(url, form_data(owner, url, requires_two_factor="on"))
 
-    for page in ("/admin/", "/admin/leads/lead/", "/admin/account/sessions/", admin_url(Membership, "changelist")):
+    for page in (
+        "/admin/",
+        "/admin/leads/lead/",
+        "/admin/account/notifications/",
+        admin_url(User, "change", host.user_id),
+        admin_url(Membership, "changelist"),
+    ):
         response = closer.get(page)
         assert (response.status_code, response.url) == (302, PAGE), page
     posted = closer.post(admin_url(Membership, "change", host.pk), {"wants_mail": ""})
@@ -369,6 +377,23 @@ def test_an_organization_that_requires_it_leads_its_members_to_set_it_up_first(
     assert is_signed_in(zoe)
     enrol(closer)
     assert is_signed_in(closer)
+
+
+def test_before_it_is_set_up_one_can_end_sessions_and_change_the_password(host: Membership):
+    client, stolen = enter_password()[0], enter_password()[0]
+    Organization.objects.filter(pk=host.organization_id).update(requires_two_factor=True)
+    url = reverse("admin:password_change")
+
+    listed = client.get(SESSIONS)
+    client.post(SESSIONS, {"others": "yes"})
+    wrong = client.post(url, {"old_password": "x", "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD})
+    changed = client.post(url, {"old_password": PASSWORD, "new_password1": NEW_PASSWORD, "new_password2": NEW_PASSWORD})
+
+    assert (len(listed.context["sessions"]), stolen.get(SESSIONS).url.partition("?")[0]) == (2, reverse("admin:login"))
+    assert form_errors(wrong) == ["The password is wrong."]
+    assert client.get(changed.url).status_code == 200
+    assert User.objects.get(pk=host.user_id).check_password(NEW_PASSWORD)
+    assert client.get("/admin/").url == PAGE
 
 
 def test_a_form_that_was_open_when_it_was_required_asks_before_it_is_sent(closer: Client, host: Membership):
