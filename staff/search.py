@@ -25,7 +25,7 @@ from staff.configuration.statuses import status_label
 from staff.leads.lists import row_ids, searched_organizations
 from staff.menu import menu
 from staff.toolkit.actions import row_url
-from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, day_and_time
+from staff.toolkit.lists import SEARCH_LIMIT, day_and_time, is_too_long_to_search
 from staff.toolkit.tenant import TenantAdmin, has_several_organizations
 
 MIN_LENGTH = 2
@@ -52,8 +52,8 @@ class Group(NamedTuple):
 def search_page(request: HttpRequest) -> TemplateResponse:
     text = request.GET.get("q", "").strip()
     groups: list[Group] = []
-    if len(text) > MAX_SEARCH_LENGTH or len(text.split()) > MAX_SEARCH_WORDS:
-        answer = f"Search for at most {MAX_SEARCH_WORDS} words and {MAX_SEARCH_LENGTH} characters."
+    if is_too_long_to_search(text):
+        answer = SEARCH_LIMIT
     elif len(text) < MIN_LENGTH:
         answer = f"Type at least {MIN_LENGTH} characters of a name, an e-mail, a phone number or a reference."
     else:

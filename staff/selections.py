@@ -26,11 +26,12 @@ from optins.models import OptIn
 from organizations.models import Membership
 from organizations.permissions import ALL_ROLES, current_user, filter_by_role
 from staff.toolkit.filters import FormFilter
-from staff.toolkit.lists import ChoiceFilter, choice_filter, describe_days, parse_day
+from staff.toolkit.lists import ChoiceFilter, choice_filter, describe_days, parse_day, typed
 from staff.toolkit.views import ALL, View
 from statuses.models import Status, StatusRole
 
 NEXT_FIRST, LATEST_FIRST = ("schedule_time", "id"), ("-schedule_time", "-id")
+MAX_DAYS = 36_500
 DAYS_TO_BOOK = 90  # that an opt-in without appointment is listed
 HAS_APPOINTMENT = Exists(Appointment.unscoped.filter(lead=OuterRef("lead")))
 
@@ -175,35 +176,44 @@ class SinceFilter(FormFilter):
     names = ("since_days", "since_from", "since_to")
     column: str  # since when a row has its status
 
+    def label(self, name: str) -> str:
+        ends = ("for at least (days)", "since, from", "since, to")
+        return capfirst(f"{self.title} {ends[self.names.index(name)]}")
+
     def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
         form = Form({name: self.text(name) for name in self.names})
         number, day = {"inputmode": "numeric"}, {"type": "date"}
-        labels = ("for at least (days)", "since, from", "since, to")
-        for name, label, attributes in zip(self.names, labels, (number, day, day), strict=True):
+        for name, attributes in zip(self.names, (number, day, day), strict=True):
             widget = UnfoldAdminTextInputWidget(attributes)
-            form.fields[name] = CharField(label=capfirst(f"{self.title} {label}"), required=False, widget=widget)
+            form.fields[name] = CharField(label=self.label(name), required=False, widget=widget)
         yield {"form": form}
 
     def queryset(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of these days. Raises IncorrectLookupParameters for an invalid number or day."""
-        if text := self.text("since_days"):
-            rows = rows.filter(**{f"{self.column}__lt": now() - timedelta(days=parse_days(text))})
-        if text := self.text("since_to"):
-            rows = rows.filter(**{f"{self.column}__lt": start_of(parse_day(text) + timedelta(days=1))})
-        if text := self.text("since_from"):
-            rows = rows.filter(**{f"{self.column}__gte": start_of(parse_day(text))})
+        """Return the rows of these days. Raises Unreadable."""
+        for name in self.names:
+            if text := self.text(name):
+                with typed(name, self.label(name), text):
+                    rows = rows.filter(self.condition(name, text))
         return rows
+
+    def condition(self, name: str, text: str) -> Q:
+        if name == "since_days":
+            return Q(**{f"{self.column}__lt": now() - timedelta(days=parse_days(text))})
+        if name == "since_to":
+            return Q(**{f"{self.column}__lt": start_of(parse_day(text) + timedelta(days=1))})
+        return Q(**{f"{self.column}__gte": start_of(parse_day(text))})
 
     def describe(self) -> str:
         days, first, last = (self.text(name) for name in self.names)
-        return ", ".join(filter(None, [days and f"for {days} days or more", describe_days(first, last)]))
+        return ", ".join(filter(None, [days and f"for {parse_days(days)} days or more", describe_days(first, last)]))
 
 
 def parse_days(text: str) -> int:
     try:
-        days: int = IntegerField(min_value=1, max_value=36_500).clean(text)
+        days: int = IntegerField(min_value=1, max_value=MAX_DAYS).clean(text.removesuffix("days"))
     except ValidationError:
-        raise IncorrectLookupParameters from None
+        advice = f"Enter a whole number of days from 1 to {MAX_DAYS:,}, such as 10."
+        raise IncorrectLookupParameters(advice) from None
     return days
 
 

@@ -29,7 +29,7 @@ from staff.leads.comparison import compare, custom_fields, describe_moving_rows,
 from staff.leads.lists import contact
 from staff.toolkit.actions import actor_of, page_context, row_url
 from staff.toolkit.bulk import selected_action
-from staff.toolkit.lists import column, to_uuid, two_lines
+from staff.toolkit.lists import SEARCH_LIMIT, column, is_too_long_to_search, to_uuid, two_lines
 from staff.toolkit.record import Card, Fact, RecordAdmin
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.views import ALL, View
@@ -91,6 +91,7 @@ def duplicates_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> 
         ],
         "others": [(row, compare_url(lead.pk, row.pk)) for row in others],
         "text": text,
+        "answer": SEARCH_LIMIT if is_too_long_to_search(text) else "No other lead matches.",
         "merges": [(merge, when(merge.created_at), reason_against_undoing(merge)) for merge in merges],
     }
     return TemplateResponse(request, "staff/duplicates.html", context)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any, ClassVar, TypeAlias
 
 from django import forms
@@ -11,10 +12,12 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets, unquote
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import BadRequest, ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import EmailField, Field, Model, QuerySet
+from django.db.models import EmailField, Field, Model, QuerySet, Value
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -31,7 +34,7 @@ from foundation.outbox import Job, State
 from staff.toolkit.actions import AnyPage, AnyRow, actor_of, row_url
 from staff.toolkit.fields import EmailInput
 from staff.toolkit.forms import ServiceForm
-from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator
+from staff.toolkit.lists import SEARCH_LIMIT, BoundedPaginator, Unreadable, is_too_long_to_search
 from staff.toolkit.times import TimestampField, TimestampWidget
 from staff.toolkit.views import TABLE, Layout, ListButton, View, ViewChangeList
 
@@ -117,6 +120,24 @@ class ServiceAdmin(ModelAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return ViewChangeList
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponseBase:
+        """Return the list, or redirect to it without a filter that can't be read, and say what to enter."""
+        try:
+            response = self.list_view(request, extra_context)
+        except Unreadable as error:
+            messages.error(request, str(error))
+            query = request.GET.copy()
+            query[error.parameter] = ""  # not removed: a list without parameters shows its first view
+            return redirect(f"{request.path}?{query.urlencode()}")
+        if response.status_code == HTTPStatus.OK and is_too_long_to_search(request.GET.get(SEARCH_VAR, "")):
+            messages.error(request, SEARCH_LIMIT)
+            response.status_code = HTTPStatus.BAD_REQUEST
+        return response
+
+    def list_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponseBase:
+        response: HttpResponseBase = super().changelist_view(request, extra_context)
+        return response
+
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list. Raises BadRequest for invalid values and pages; Django would redirect to all rows."""
         try:
@@ -127,9 +148,9 @@ class ServiceAdmin(ModelAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows that match. Raises BadRequest for a search that would be too expensive."""
-        if len(search_term) > MAX_SEARCH_LENGTH or len(search_term.split()) > MAX_SEARCH_WORDS:
-            raise BadRequest(f"Search for at most {MAX_SEARCH_WORDS} words.")
+        """Return the rows that match; none for a search that would be too expensive."""
+        if is_too_long_to_search(search_term):
+            return queryset.filter(Value(False)), False  # not none(): boards count, which needs a statement
         if self.find_rows and search_term.strip():
             return self.find_rows(self, request, queryset, search_term), False
         return super().get_search_results(request, queryset, search_term)

@@ -26,7 +26,15 @@ from leads.models import CustomField
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.custom_fields import JsonValue, form_field_name
 from staff.toolkit.filters import MAX_VALUES, NONE, FormFilter
-from staff.toolkit.lists import MAX_COUNT, MAX_SEARCH_LENGTH, NOTHING, describe_days, parse_day, to_uuid
+from staff.toolkit.lists import (
+    MAX_COUNT,
+    MAX_SEARCH_LENGTH,
+    NOTHING,
+    describe_days,
+    parse_day,
+    to_uuid,
+    typed,
+)
 from staff.toolkit.tenant import has_several_organizations
 
 MAX_SHOWN = 80  # characters of a text in a cell
@@ -87,13 +95,16 @@ class CustomFilter(FormFilter):
         form = DropdownForm(name=self.name, label=label, choices=options, data=data, multiple=not self.ends)
         for end in self.ends:
             widget = widgets.UnfoldAdminTextInputWidget(ATTRIBUTES.get(self.field.type))
-            label = f"{self.title} {ENDS[end]}"
-            form.fields[f"{self.name}{end}"] = forms.CharField(label=label, required=False, widget=widget)
+            field = forms.CharField(max_length=MAX_SEARCH_LENGTH, label=self.label(end), required=False, widget=widget)
+            form.fields[f"{self.name}{end}"] = field
         form.order_fields(self.names[1:])
         yield {"form": form}
 
     def queryset(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows with such values. Raises IncorrectLookupParameters for values that can't be ones."""
+        """Return the rows with such values. Raises IncorrectLookupParameters for values that can't be ones.
+
+        Raises Unreadable for a bound.
+        """
         values, condition = self.values(), Q()
         chosen: list[Any] = [text.removeprefix("=") for text in values if text != NONE]
         if len(values) > MAX_VALUES or (chosen and self.ends) or len(self.part("_has")) > MAX_SEARCH_LENGTH:
@@ -106,7 +117,7 @@ class CustomFilter(FormFilter):
             condition |= Q(**{f"{self.path}__in": chosen})
         for end, lookup in (("_has", "icontains"), ("_from", "gte"), ("_to", "lte")):
             if text := self.part(end):
-                condition &= Q(**{f"{self.path}__{lookup}": text if end == "_has" else self.bound(text)})
+                condition &= Q(**{f"{self.path}__{lookup}": text if end == "_has" else self.bound(end, text)})
         found = rows.filter(condition)
         if chosen and NONE not in values:
             ids = find_with_values(self.field, chosen, MAX_COUNT + 1)
@@ -124,13 +135,17 @@ class CustomFilter(FormFilter):
             self.is_cut, found = True, found.filter(created_at__gt=oldest)
         return found
 
-    def bound(self, text: str) -> JsonValue:
-        if self.field.type == TYPE.DATE:
-            return parse_day(text, of_any_year=True).isoformat()
-        try:
-            number: float = forms.FloatField().clean(text)
-        except ValidationError:
-            raise IncorrectLookupParameters from None
+    def label(self, end: str) -> str:
+        return f"{self.title} {ENDS[end]}"
+
+    def bound(self, end: str, text: str) -> JsonValue:
+        with typed(f"{self.name}{end}", self.label(end), text):
+            if self.field.type == TYPE.DATE:
+                return parse_day(text, of_any_year=True).isoformat()
+            try:
+                number: float = forms.FloatField().clean(text)
+            except ValidationError:
+                raise IncorrectLookupParameters("Enter a number such as 1500 or 12.5.") from None
         return number
 
     def describe(self) -> str:

@@ -129,7 +129,7 @@ class RelatedFilter(SeveralValues, MultipleRelatedDropdownFilter):
 
 
 class FormFilter(ListFilter):
-    """A filter with a form of fields. An entered text that can't be a value is refused with IncorrectLookupParameters.
+    """A filter with a form of fields. An entered text that can't be a value is refused with Unreadable.
 
     `given` has the values of its parameters in the address, without empty ones.
     """

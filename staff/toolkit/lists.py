@@ -1,7 +1,7 @@
 """Parts of lists: pages of bounded size, filters, and columns."""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import date, datetime, time, timedelta
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -10,6 +10,7 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.postgres.expressions import ArraySubquery
+from django.core.exceptions import BadRequest, ValidationError
 from django.core.paginator import Page, Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -19,18 +20,18 @@ from django.utils.formats import date_format
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
+from django.utils.text import Truncator, capfirst
 from django.utils.timesince import timesince
 from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
-from unfold.utils import parse_date_str
 
-from foundation.api.fields import YEARS
 from foundation.db.expressions import is_any_of
 from foundation.db.timestamps import now
+from staff.toolkit.times import DayField
 
 MAX_COUNT = 10_000  # rows that a list counts, shows page by page, and sorts without an index
 # A search compares each word with each search field, so its cost grows with the number of words.
 MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
+SEARCH_LIMIT = f"Search for at most {MAX_SEARCH_WORDS} words and {MAX_SEARCH_LENGTH} characters."
 MAX_QUERY = 2_000  # characters of an address to return to
 NOTHING = "–"
 SOON = timedelta(hours=2)
@@ -76,6 +77,24 @@ class BoundedPaginator(Paginator):
         # The planner would join a subquery's rows with the others in an order that takes seconds.
         page.object_list = rows.filter(is_any_of("pk", ArraySubquery(ids.values("pk"))))[: self.per_page]
         return page
+
+
+class Unreadable(BadRequest):
+    """A text that a person typed into a filter. The list is shown without this parameter, and with the message."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+@contextmanager
+def typed(parameter: str, label: str, text: str) -> Iterator[None]:
+    """Raise Unreadable if the block can't read the text that was typed at the label."""
+    try:
+        yield
+    except IncorrectLookupParameters as error:
+        message = f"{capfirst(label)}: {error} You typed “{Truncator(text).chars(40)}”."
+        raise Unreadable(parameter, message) from None
 
 
 class TitledFilter:
@@ -132,10 +151,12 @@ class DayRangeFilter(RangeDateFilter):
     template = "staff/day_range.html"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of these days. Raises IncorrectLookupParameters for an invalid day."""
+        """Return the rows of these days. Raises Unreadable."""
         for name, lookup, added in (("from", "gte", 0), ("to", "lt", 1)):
-            if text := self.used_parameters.get(f"{self.field_path}_{name}"):
-                day = datetime.combine(parse_day(text) + timedelta(days=added), time.min)
+            parameter = f"{self.field_path}_{name}"
+            if text := self.used_parameters.get(parameter):
+                with typed(parameter, f"{self.title} {name}", text):
+                    day = datetime.combine(parse_day(text) + timedelta(days=added), time.min)
                 queryset = queryset.filter(**{f"{self.field_path}__{lookup}": timezone.make_aware(day)})
         return queryset
 
@@ -150,10 +171,18 @@ def describe_days(first: str | None, last: str | None) -> str:
 
 def parse_day(text: str, *, of_any_year: bool = False) -> date:
     """Return the day of a query parameter. Raises IncorrectLookupParameters unless its year is one of the API's."""
-    day = parse_date_str(text)
-    if day is None or not (of_any_year or day.year in YEARS):
-        raise IncorrectLookupParameters
+    field = DayField()
+    if of_any_year:
+        field.validators = []
+    try:
+        day: date = field.clean(text)
+    except ValidationError as error:
+        raise IncorrectLookupParameters(error.messages[0]) from None
     return day
+
+
+def is_too_long_to_search(text: str) -> bool:
+    return len(text) > MAX_SEARCH_LENGTH or len(text.split()) > MAX_SEARCH_WORDS
 
 
 def two_lines(first: object, second: object) -> SafeString:

@@ -150,10 +150,10 @@ class TenantAdmin(ServiceAdmin):
         own = [*views, *(url for part in parts for url in part.urls(self))]
         return [*own, *super().get_urls()]
 
-    def changelist_view(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
+    def list_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponseBase:
         if bulk.UNDO in request.POST:
             return bulk.undo_selected(self, request)
-        return show_list(self, request, super().changelist_view)
+        return show_list(self, request, super().list_view)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         """Return the rows that the user may view. All of Django's admin views start from it."""

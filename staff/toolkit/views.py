@@ -310,9 +310,10 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
             query[ORGANIZATION_VAR] = str(first.pk)
             return redirect(f"{request.path}?{query.urlencode()}")
         return layout.render(page, request, page.get_changelist_instance(request))
-    except BadRequest:
+    except BadRequest as error:
         opened = visible_views(request, page).get(request.GET.get(SAVED_VAR, ""))
-        if opened is None or request.GET.keys() == {VIEW_VAR, SAVED_VAR}:
+        is_typed = isinstance(error, lists.Unreadable)
+        if opened is None or is_typed or request.GET.keys() == {VIEW_VAR, SAVED_VAR}:
             raise
         messages.warning(request, "This view refers to something that no longer exists. These are all rows.")
         return redirect(f"{request.path}?{VIEW_VAR}={ALL.name}&{SAVED_VAR}={opened.pk}")

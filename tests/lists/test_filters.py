@@ -12,15 +12,17 @@ from django.utils import timezone
 
 from appointments.models import Appointment
 from foundation.db.timestamps import now
-from leads.models import Lead
+from leads.models import Lead, LeadNote
 from optins.models import OptIn
-from organizations.models import Membership, Organization, SavedView
+from organizations.models import Membership, Organization, SavedView, SecurityEvent
 from staff.toolkit import custom_lists
 from statuses.models import Status
 from tests.factories import make_api, make_custom_field, make_member, make_organization, owner_of
-from tests.staff.pages import admin_url, logged_in_client
+from tests.staff.pages import admin_url, logged_in_client, shown_messages
 
 APPOINTMENTS, LEADS, OPT_INS = (f"{admin_url(model, 'changelist')}?view=all" for model in (Appointment, Lead, OptIn))
+SECURITY_LOG = f"{admin_url(SecurityEvent, 'changelist')}?o=1"
+NOTES = f"{admin_url(LeadNote, 'changelist')}?view=all"
 NAMES = ("ada", "bea", "cyd")
 
 
@@ -56,6 +58,53 @@ def chips(client: Client, address: str) -> dict[str, str]:
     """Return the chips of a list, and the addresses to which they lead."""
     cl: Any = client.get(address, follow=True).context["cl"]
     return {f"{chip.title}: {chip.text}": chip.url for chip in cl.chips}
+
+
+DAYS = "Enter a whole number of days from 1 to 36,500, such as 10."
+
+
+@pytest.mark.parametrize(
+    ("page", "parameter", "text", "label", "advice"),
+    [
+        (LEADS, "since_days", "0", "In this status for at least (days)", DAYS),
+        (f"{LEADS}&layout=board", "since_days", "9999999999999", "In this status for at least (days)", DAYS),
+        (APPOINTMENTS, "since_days", "two weeks", "With this outcome for at least (days)", DAYS),
+        (APPOINTMENTS, "since_to", "0001-01-01", "With this outcome since, to", "Enter a year from 1970 to 2100."),
+        (OPT_INS, "created_at_to", "today", "Created to", "Enter a date such as 25.11.2026 or 2026-11-25."),
+        (SECURITY_LOG, "created_at_from", "12/11/26", "Time from", "Enter a date such as 25.11.2026 or 2026-11-25."),
+    ],
+)
+def test_a_list_is_shown_without_a_filter_that_cannot_be_read_and_says_what_to_enter(
+    page: str, parameter: str, text: str, label: str, advice: str, owner: Client
+):
+    refused = owner.get(f"{page}&q=a&{parameter}={text}")
+    page_shown = owner.get(refused.url)
+
+    assert (refused.status_code, refused.url) == (302, f"{page}&q=a&{parameter}=")
+    assert f"{label}: {advice} You typed “{text}”." in unescape(page_shown.content.decode())
+    assert (page_shown.status_code, len(page_shown.context["cl"].filter_params) > 0) == (200, True)
+
+
+def test_two_filters_that_cannot_be_read_are_both_named_and_the_others_stay(owner: Client):
+    long = "last monday and " * 9
+
+    shown = owner.get(f"{LEADS}&since_days=x&created_at_to={long}&phone=any", follow=True)
+
+    first, second = (str(message) for message in shown.context["messages"])
+    assert sorted((first[:16], second[:16])) == ["Created to: Ente", "In this status f"]
+    assert max(map(len, (first, second))) < 160
+    assert shown.request["QUERY_STRING"] == "view=all&since_days=&created_at_to=&phone=any"
+
+
+@pytest.mark.parametrize("page", [LEADS, f"{LEADS}&layout=board", f"{APPOINTMENTS}&layout=calendar", NOTES])
+@pytest.mark.parametrize("text", ["one two three four five six seven eight nine ten eleven", "x" * 201])
+def test_a_search_for_too_many_words_finds_nothing_and_says_why(page: str, text: str, owner: Client):
+    shown = owner.get(f"{page}&q={text}")
+    content = shown.content.decode()
+
+    assert shown.status_code == 400
+    assert ("Search for at most 10 words and 200 characters." in content, f'value="{text}"' in content) == (True, True)
+    assert list(shown.context["cl"].queryset) == []
 
 
 def test_a_filter_takes_several_values_and_rows_without_one(owner: Client, tom: Membership, host: Membership):
@@ -187,10 +236,20 @@ def test_each_kind_of_custom_field_is_a_filter_a_chip_and_a_column(owner: Client
     page = owner.get(f"{LEADS}&{everything}&columns={','.join(parameters.values())}").content.decode()
     cells = re.findall(r'class="[^"]*field-custom_\w+[^"]*"[^>]*>([^<]*)<', page)
     assert [cell.strip() for cell in cells if cell.strip()] == ["Acme GmbH", "14,500.5", "1 Apr 1927", "Yes", "none"]
-    hostile = ("NUMBER_from=nan", "NUMBER_to=1e999", "NUMBER=5", "DATE_from=2027-02-30", f"TEXT_has={'a' * 201}")
-    for text in hostile:
+    for text in ("NUMBER=5", f"TEXT_has={'a' * 201}"):
         kind = re.split("[_=]", text)[0]
         assert owner.get(f"{LEADS}&{text.replace(kind, parameters[kind], 1)}").status_code == 400
+    for end, text, advice in (
+        ("NUMBER_from", "nan", "Enter a number such as 1500 or 12.5"),
+        ("NUMBER_to", "1e999", "Enter a number such as 1500 or 12.5"),
+        ("NUMBER_from", "1,500", "Enter a number such as 1500 or 12.5"),
+        ("DATE_from", "2027-02-30", "Enter a date such as 25.11.2026 or 2026-11-25"),
+    ):
+        kind, bound = end.split("_")
+        refused = owner.get(f"{LEADS}&{parameters[kind]}_{bound}={text}")
+        assert refused.url == f"{LEADS}&{parameters[kind]}_{bound}="
+        assert shown_messages(refused)[-1] == f"A {kind.lower()} {bound}: {advice}. You typed “{text}”."
+    assert names(owner, f"{LEADS}&{parameters['DATE']}_from=01.04.1927") == ["ada"]
     # Another organization's fields are unknown.
     assert names(owner, f"{LEADS}&{parameters['BOOLEAN']}=0") == []
     stranger = logged_in_client(owner_of(make_organization("Globex")))
@@ -214,8 +273,8 @@ def test_rows_are_filtered_by_how_long_they_have_their_status(owner: Client, org
         assert names(owner, f"{page}&since_days=2") == ["ada", "bea"]
         assert names(owner, f"{page}&since_from={day}&since_to={day}") == ["bea"]
         assert names(owner, f"{page}&since_from={day}") == ["bea", "cyd"]
-        for text in ("since_days=0", "since_days=9999999999999", "since_days=x", "since_to=0001-01-01", "left_from=x"):
-            assert owner.get(f"{page}&{text}").status_code == 400
+        assert names(owner, f"{page}&since_days=30 days") == ["ada"]
+        assert owner.get(f"{page}&left_from=x").status_code == 400
     assert list(chips(owner, f"{LEADS}&since_days=30&since_from=2026-03-01")) == [
         "In this status: for 30 days or more, from 1 Mar 2026"
     ]

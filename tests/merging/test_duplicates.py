@@ -355,6 +355,16 @@ def test_another_lead_is_found_by_name_or_email(api: ApiClient, owner: Client) -
     assert compare_url(keep, other) in text
 
 
+def test_a_search_for_another_lead_by_too_many_words_says_so(api: ApiClient, owner: Client) -> None:
+    words = "the lead from last week who wanted the large plan please"
+
+    response = owner.get(admin_url(Lead, "duplicates", make_lead(api, "ada@example.com")), {"find": words})
+
+    text = response.content.decode()
+    assert (response.status_code, f'value="{words}"' in text) == (200, True)
+    assert ("Search for at most 10 words and 200 characters." in text, "No other lead matches" in text) == (True, False)
+
+
 @pytest.mark.parametrize("role", [MemberRole.VIEWER, MemberRole.CLOSER])
 def test_who_may_not_change_both_leads_merges_nothing(
     role: MemberRole, api: ApiClient, organization: Organization

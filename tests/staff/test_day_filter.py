@@ -12,7 +12,7 @@ from leads.models import Lead
 from organizations.models import Membership, Organization
 from staff.toolkit.lists import DayRangeFilter
 from tests.factories import make_api, make_member
-from tests.staff.pages import MODEL_ADMINS, admin_url, logged_in_client
+from tests.staff.pages import MODEL_ADMINS, admin_url, logged_in_client, shown_messages
 
 
 @pytest.fixture
@@ -90,10 +90,17 @@ def is_date(model_admin: ModelAdmin, name: object) -> bool:
     return isinstance(name, str) and isinstance(get_fields_from_path(model_admin.model, name)[-1], DateField)
 
 
-@pytest.mark.parametrize("day", ["today", "2026-02-30", "0001-01-01", "99999999999-01-01"])
-def test_an_invalid_day_is_refused(day: str, lead: Lead, host: Membership):
+def test_days_are_typed_as_in_forms(lead: Lead, host: Membership):
+    client = logged_in_client(host)
+
+    assert [listed(client, day, day) for day in ("09.03.2026", "9 Mar 2026", " 2026-03-09 ")] == [[lead]] * 3
+
+
+@pytest.mark.parametrize("day", ["today", "2026-02-30", "0001-01-01", "99999999999-01-01", "03/04/2026"])
+def test_a_day_that_cannot_be_read_is_left_out_with_a_message(day: str, lead: Lead, host: Membership):
     client = logged_in_client(host)
 
     response = client.get(admin_url(Lead, "changelist"), {"created_at_to": day})
 
-    assert response.status_code == 400
+    assert (response.status_code, response.url) == (302, "/admin/leads/lead/?created_at_to=")
+    assert f"You typed “{day}”." in shown_messages(response)[0]
