@@ -31,7 +31,7 @@ from unfold.views import ChangeList
 from foundation.api.exceptions import Conflict, DomainError
 from foundation.db.timestamps import MillisecondDateTimeField
 from foundation.outbox import Job, State
-from staff.toolkit.actions import AnyPage, AnyRow, actor_of, row_url
+from staff.toolkit.actions import CHANGED_SINCE, AnyPage, AnyRow, NotDone, actor_of, row_url
 from staff.toolkit.fields import EmailInput
 from staff.toolkit.forms import ServiceForm
 from staff.toolkit.lists import SEARCH_LIMIT, BoundedPaginator, Unreadable, is_too_long_to_search
@@ -184,6 +184,10 @@ class ServiceAdmin(ModelAdmin):
             self.save_service(organization=obj.organization, actor=actor_of(request), **{self.service_argument: obj})
 
     def delete_model(self, request: HttpRequest, obj: AnyRow) -> None:
+        """Delete the row. Raises NotDone if it has changed since the page with the question was shown."""
+        form, version = self.form_of(request, obj), request.POST.get("version")
+        if version is not None and not form.is_current(form.lock_row(), version):
+            raise NotDone(CHANGED_SINCE)
         self.delete_service(organization=obj.organization, actor=actor_of(request), **{self.service_argument: obj})
 
     def save_related(self, request: HttpRequest, form: object, formsets: object, change: bool) -> None:
@@ -265,10 +269,20 @@ class ServiceAdmin(ModelAdmin):
         """Ask for confirmation or delete. If the service raises an error, show it on the row's page."""
         try:
             return super().delete_view(request, object_id, extra_context)
+        except NotDone as error:
+            messages.warning(request, f"Delete: {error}")
+            return redirect(request.get_full_path())
         except DomainError as error:
             messages.error(request, str(error))
         row = self.get_object(request, unquote(object_id))
         return redirect(row_url(row)) if row else self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
+
+    def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+        version = self.form_of(request, context["object"]).initial["version"]
+        return super().render_delete_form(request, {**context, "version": version})
+
+    def form_of(self, request: HttpRequest, row: AnyRow) -> Any:  # a ServiceForm
+        return self.get_form(request, row, change=True)(instance=row)
 
     def get_deleted_objects(
         self, objs: QuerySet | list[Model], request: HttpRequest

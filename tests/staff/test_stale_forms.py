@@ -7,15 +7,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from appointments.models import Appointment, EventType
-from leads.models import CustomField, Lead
+from appointments.models import Appointment, EventType, Note
+from leads.models import CustomField, Lead, LeadNote
 from leads.privacy.models import LeadRetention
 from organizations import services
 from organizations.models import MemberRole, Membership, Organization, SecurityEvent
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.base import ServiceAdmin
 from staff.toolkit.forms import ServiceForm
-from tests.factories import make_api, make_custom_field, make_event_type, make_member
+from statuses.models import Status
+from tests.factories import make_api, make_custom_field, make_event_type, make_member, make_status
 from tests.hostile.routes import ADMIN_ROUTES, OTHER_ROUTES, url_template
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, logged_in_client, shown_messages
@@ -173,6 +174,8 @@ def make_row(organization: Organization, model: type[Any]) -> Any:
             return make_custom_field(organization, "LEAD", "size", type="SELECT", options=["small"])
         case "EventType":
             return make_event_type(organization, "Demo")
+        case "Status":
+            return make_status(organization, "Nurturing")
         case "Membership":
             return make_member(organization, "kim@acme.example", role=MemberRole.CLOSER)
     return organization
@@ -204,6 +207,37 @@ def test_a_form_does_not_bring_back_what_someone_else_has_changed_since(
     after = form_data(owner, url)
     assert {name: after[name] for name in first} == first
     assert {name: after[name] for name in second} == {name: stale[name] for name in second}
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        (LeadNote, {"note": "Call only after 6 pm"}),
+        (Note, {"note": "Call only after 6 pm"}),
+        (CustomField, {"label": "Size of the company"}),
+        (EventType, {"name": "First demo"}),
+        (Status, {"name": "Nurtured"}),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+)
+def test_a_row_that_someone_else_has_changed_since_the_question_is_not_deleted(
+    model: type[Any], change: dict[str, str], owner: Client, organization: Organization, appointment: Appointment
+):
+    for noted in (appointment.lead, appointment):
+        owner.post(admin_url(type(noted), "add_note", noted.pk), {"note": "Call at 9"})
+    added = model.objects.of(organization).first() if model in (LeadNote, Note) else make_row(organization, model)
+    url, edit = (admin_url(model, view, added.pk) for view in ("delete", "change"))
+
+    stale = form_data(owner, url)
+    assert owner.post(edit, form_data(owner, edit, **change)).status_code == 302
+    refused = owner.post(url, stale)
+    left = model.objects.of(organization).filter(pk=added.pk, **change).count()
+    deleted = owner.post(url, form_data(owner, url))
+
+    assert (refused.status_code, refused.url) == (302, url)
+    assert "Delete: someone has changed this since you opened the page. Nothing was done" in shown_messages(refused)[-1]
+    assert (left, deleted.status_code) == (1, 302)
+    assert not model.objects.of(organization).filter(pk=added.pk).exists()
 
 
 def test_a_form_or_a_button_of_a_row_that_was_deleted_meanwhile_says_so(
