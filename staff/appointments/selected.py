@@ -26,7 +26,7 @@ from organizations.models import Membership
 from staff.appointments.record_forms import MESSAGES_BY_KIND, may_change
 from staff.appointments.schedule import can_be_booked_again, is_booked_again, is_canceled, overlap_warning
 from staff.leads.next_steps import call_by, open_steps
-from staff.toolkit.actions import actor_of
+from staff.toolkit.actions import NotDone, actor_of
 from staff.toolkit.bulk import Undo, members, selected_action
 from staff.toolkit.times import TimestampField
 from statuses.models import Board, Status, StatusRole
@@ -161,10 +161,16 @@ def set_member_selected(role: str) -> Any:  # an action
     )
 
 
+def cancel(request: HttpRequest, appointment: Appointment, _: None) -> None:
+    if is_canceled(appointment):
+        raise NotDone("canceled already")
+    cancel_appointment(organization=appointment.organization, actor=actor_of(request), appointment=appointment)
+
+
 cancel_selected = selected_action(
     "cancel_selected",
     "Cancel the selected appointments",
-    lambda request, row, _: cancel_appointment(organization=row.organization, actor=actor_of(request), appointment=row),
+    cancel,
     title="Cancel the appointments",
     question=lambda rows: f"Cancel these appointments? {cancellation_effects(rows)}",
     done=lambda count, _: f"{appointments_in_words(count)} canceled.",

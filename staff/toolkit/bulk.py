@@ -2,6 +2,7 @@
 
 import operator
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,10 +22,11 @@ from foundation.api.exceptions import DomainError
 from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.permissions import current_user
-from staff.toolkit.actions import AnyPage, AnyRow, actor_of
+from staff.toolkit.actions import AnyPage, AnyRow, NotDone, actor_of
 from staff.toolkit.fields import RowField
 
 MAX_SELECTED, MAX_SECONDS = 200, 10
+CHANGED = "changed since you opened the page"
 VERSION = "version"  # a field of the page with the question, as often as there are rows
 UNDO = "undo_selected"  # the name of the button, and the salt of its value
 MAX_AGE = 600  # seconds; the button is shown for ten
@@ -61,9 +63,9 @@ def selected_action(
     """Return an action on selected rows. It asks for confirmation, and for one of the organization's `choices`.
 
     `question` is the text of that page, or a function of the rows that the user may change; `change(request, row,
-    choice)` is called with each of these, and with the values of the fields that `also` returns. With choices, the rows
-    must be of one organization. With `undo`, it returns the stored row. `warning` is called with the changed rows as
-    they were before, and the choice.
+    choice)` is called with each of these, and with the values of the fields that `also` returns; it raises NotDone with
+    the reason for a row that it leaves out. With choices, the rows must be of one organization. With `undo`, it returns
+    the stored row. `warning` is called with the changed rows as they were before, and the choice.
     """
 
     @admin.action(description=description, permissions=["change"])
@@ -120,7 +122,7 @@ def change_rows(
         messages.warning(request, f"Skipped {selected - len(writable)}: you may not change them.")
     shown = versions_sent(request)
     changed: dict[AnyRow, list[Any]] = {}
-    left, end = max(len(shown) - selected, 0), time.monotonic() + MAX_SECONDS
+    left, end = Counter({CHANGED: max(len(shown) - selected, 0)}), time.monotonic() + MAX_SECONDS
     for number, row in enumerate(writable):
         if time.monotonic() > end:
             text = f"Stopped after {MAX_SECONDS} seconds: {len(writable) - number} of {len(writable)} are unchanged."
@@ -132,18 +134,19 @@ def change_rows(
             with transaction.atomic():
                 stored = lock_row(page.writable_rows(request, type(row)._base_manager.all()), row)
                 if stored is None or version_of(stored) != shown.get(str(row.pk), version_of(row)):
-                    left += 1
-                    continue
+                    raise NotDone(CHANGED)
                 before = undo.values(stored) if undo else []
                 stored = change(row)
                 after = undo.values(stored or row) if undo else []
                 page.log_change(request, row, "Changed from the list.")
+        except NotDone as reason:
+            left[str(reason)] += 1
         except DomainError as error:
             messages.error(request, f"{row}: {error.reason}")
         else:
             changed[row] = [before, after]
-    if left:
-        messages.warning(request, f"Left out {left}: changed since you opened the page.")
+    for text, number in (+left).items():
+        messages.warning(request, f"Left out {number}: {text}.")
     return changed
 
 

@@ -100,6 +100,28 @@ def test_a_selected_row_that_the_view_no_longer_has_is_named(rows: list[Appointm
     ]
 
 
+def test_appointments_that_are_canceled_already_are_not_counted_as_canceled(
+    rows: list[Appointment], organization: Organization
+):
+    owner = logged_in_client(owner_of(organization))
+    send(owner, "cancel_selected", rows[:1], "yes")
+
+    again, both = (send(owner, "cancel_selected", selected, "yes") for selected in (rows[:1], rows))
+
+    assert shown_messages(again)[-1] == "Left out 1: canceled already."
+    assert shown_messages(both)[-2:] == ["Left out 1: canceled already.", "1 appointment canceled."]
+    assert Event.objects.of(organization).filter(type="appointment.canceled").count() == 2
+    assert LogEntry.objects.filter(object_id=str(rows[0].pk)).count() == 1
+
+
+def test_back_leads_to_the_list_as_it_was(rows: list[Appointment], organization: Organization):
+    owner = logged_in_client(owner_of(organization))
+
+    page = send(owner, "cancel_selected", rows, query="view=all&q=ada&p=1").content.decode()
+
+    assert f'href="{admin_url(Appointment, "changelist")}?view=all&amp;q=ada&amp;p=1"' in page
+
+
 def test_a_question_that_is_shown_again_remembers_what_was_shown_first(
     rows: list[Appointment], organization: Organization
 ):
