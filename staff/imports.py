@@ -28,7 +28,7 @@ from foundation.api.exceptions import Conflict, DomainError, ValidationFailed
 from foundation.api.fields import parse_timestamp
 from foundation.db.timestamps import isoformat_z
 from leads.imports import services
-from leads.imports.choices import MAX_SHOWN_NAME, choose_values, unknown_values
+from leads.imports.choices import MAX_SHOWN_NAME, choose_values, looks_like_email, unknown_values
 from leads.imports.failures import MAX_FAILURES
 from leads.imports.files import MAX_ROWS
 from leads.imports.importers import IMPORTERS, PROBLEM
@@ -260,7 +260,8 @@ class ImportAdmin(TenantAdmin):
             }
             for index, name in enumerate(row.header)
         ]
-        return {"options": options, "columns": columns}
+        has_email = any(map(looks_like_email, row.header))
+        return {"options": options, "columns": columns, "has_email_in_header": has_email}
 
     def report(self, request: HttpRequest, row: Import) -> dict[str, object]:
         """Return a page of the rows with the planned changes, of one verdict if the address names it.

@@ -138,11 +138,6 @@ class Import(TenantModel, ActorFields):
         return self.is_open
 
     @property
-    def is_header_a_row(self) -> bool:
-        """Whether the first row is probably no header, but a row of a file without one."""
-        return any("@" in text for text in self.header)
-
-    @property
     def can_be_undone(self) -> bool:
         return self.state in UNDOABLE_STATES and self.undo_until is not None and self.undo_until > now()
 

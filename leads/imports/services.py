@@ -248,8 +248,8 @@ def remember_columns(stored: Import) -> None:
 
     A column that is left out because another one of the file has its field is left out only in this file.
     """
-    if stored.is_header_a_row:
-        return
+    if any("@" in text for text in stored.header):
+        return  # this is probably no header, but the first row of a file without one
     # So that two imports don't wait for each other's columns.
     lock_organization(stored.organization)
     known = IMPORTERS[stored.kind](stored).columns()

@@ -140,7 +140,9 @@ def test_of_two_columns_of_a_field_the_one_that_was_chosen_is_guessed_again(
     assert {name: guessed[name] for name in chosen} == chosen
 
 
-@pytest.mark.parametrize(("header", "is_told"), [(["ada@example.com", "Ada"], True), (["E-mail", "Name"], False)])
+@pytest.mark.parametrize(
+    ("header", "is_told"), [(["ada@example.com", "Ada"], True), (["E-mail", "Instagram @"], False)]
+)
 def test_a_file_without_a_header_is_told_from_others(
     mia: Client, organization: Organization, header: list[str], is_told: bool
 ) -> None:
