@@ -20,7 +20,7 @@ from django.utils.formats import date_format
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.text import Truncator, capfirst
+from django.utils.text import capfirst
 from django.utils.timesince import timesince
 from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
 
@@ -32,6 +32,7 @@ MAX_COUNT = 10_000  # rows that a list counts, shows page by page, and sorts wit
 # A search compares each word with each search field, so its cost grows with the number of words.
 MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
 SEARCH_LIMIT = f"Search for at most {MAX_SEARCH_WORDS} words and {MAX_SEARCH_LENGTH} characters."
+MAX_QUOTED = 40  # characters of what a person typed
 MAX_QUERY = 2_000  # characters of an address to return to
 NOTHING = "–"
 SOON = timedelta(hours=2)
@@ -93,7 +94,7 @@ def typed(parameter: str, label: str, text: str) -> Iterator[None]:
     try:
         yield
     except IncorrectLookupParameters as error:
-        message = f"{capfirst(label)}: {error} You typed “{Truncator(text).chars(40)}”."
+        message = f"{capfirst(label)}: {error} You typed “{text[:MAX_QUOTED]}”."
         raise Unreadable(parameter, message) from None
 
 
