@@ -45,8 +45,8 @@ VALUES = 500  # that are looked up at a time
 MAX_COMPARED = 500_000  # characters that a request compares with the lead
 REFERENCE_COLUMNS = {"id", "external_reference"}  # of appointments
 ERASED_NAME = "erased"
-# A name ends before these characters; domains and page addresses don't.
-SEPARATORS = re.compile(r"[.@/:]")
+# A name ends before these characters; domains and page addresses don't. Initials and abbreviations have dots, too.
+SEPARATORS = re.compile(r"[@/:]|(?<=[^\W_][^\W_])\.(?=\S)")
 DETAILS = re.compile("; |: | → ")  # between the parts of what a check says about a row
 MAX_NAME_WORDS = 12  # of a full name that is looked for in longer texts
 MAX_RESTARTS = 3

@@ -618,6 +618,13 @@ def test_only_rows_of_imports_that_mention_the_lead_go(organization: Organizatio
             ["Zoe", "Zoe Maria"],
         ),
         ("김지수", "", ("KR", "+82212345678"), ["김지수", "김지수님"], ["김지", "김지수진"]),
+        (
+            "Robert J.",
+            "St. John",
+            ("US", "+12025550143"),
+            ["Robert J. St. John", "St. John, Robert J."],
+            ["robert.j.st.john.example"],
+        ),
         ("지수", "김", ("KR", "+82212345678"), ["김지수", "김지수 님", "김지수님"], ["김지수진"]),
         # With the first 0, a number of eight digits has nine.
         ("Lotte", "Claes", ("BE", "+3225551212"), ["02 555 12 12", "025551212", "+32 2 555 12 12"], ["03 555 12 12"]),
