@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import prefetch_related_objects
 
-from appointments.models import Appointment, Note
+from appointments.models import Appointment, EventType, Note
 from appointments.services.changes import save_appointment
 from appointments.services.deleting import delete_appointments
 from appointments.services.notes import remove_notes
@@ -15,10 +15,12 @@ from leads.imports.models import Import, ImportUndo
 from leads.imports.undoing import Reasons, change_since, leave_out_members, restore_columns, undoes
 from leads.imports.undoing_leads import ERASED, GONE, changed_values
 from organizations.actors import Actor
+from organizations.models import Organization
 from statuses.models import Status
 from webhooks.models import Event
 
 GROUPS = [("schedule_time", "booked_for"), ("outcome_id", "no_show"), ("event_type_id", "call_category")]
+TYPE_DELETED = "The former event type was deleted, so the present one stays."
 TEXT_CHANGED, PINNED = "Its text has changed since.", "It was pinned since."
 
 
@@ -57,6 +59,8 @@ def note_ids(appointment: Appointment) -> list[UUID]:
 
 def restore_appointments(file_import: Import, left: Mapping[ImportUndo, Appointment], actor: Actor) -> Reasons:
     reasons, not_restored = Reasons(), leave_out_members(file_import.organization, [*left], Appointment)
+    for id, text in leave_out_event_types(file_import.organization, [*left]).items():
+        not_restored[id] = " ".join(filter(None, (not_restored.get(id), text)))
     previous = {appointment.pk: appointment.outcome for appointment in left.values()}
     statuses = Status.objects.of(file_import.organization).in_bulk()
     for row, appointment in left.items():
@@ -74,6 +78,16 @@ def restore_appointments(file_import: Import, left: Mapping[ImportUndo, Appointm
     for appointment in left.values():
         save_appointment(appointment, previous[appointment.pk], actor, lead_stays=True, notify_lead=False)
     return reasons
+
+
+def leave_out_event_types(organization: Organization, rows: Sequence[ImportUndo]) -> Reasons:
+    """Leave out former event types that were deleted since; return a sentence for each of these rows."""
+    former = {row: (row.columns or {}).get("event_type_id", [None])[0] for row in rows}
+    ids = set(former.values()) - {None}
+    left = set(map(str, EventType.objects.of(organization).filter(pk__in=ids).values_list("pk", flat=True)))
+    for row in (gone := [row for row, id in former.items() if id not in left | {None}]):
+        row.columns = {name: pair for name, pair in (row.columns or {}).items() if name != "event_type_id"}
+    return {row.subject_id: TYPE_DELETED for row in gone}
 
 
 @undoes(Note, created=NOTE_CREATED, parent="appointment")

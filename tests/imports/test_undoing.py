@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment, EventType, Note
-from appointments.services import edit_appointment, refresh_touch_points, set_next_step
+from appointments.services import delete_event_type, edit_appointment, refresh_touch_points, set_next_step
 from foundation.db.timestamps import now
 from leads.imports import services, undoing
 from leads.imports.models import Import, ImportState, ImportUndo
@@ -257,6 +257,24 @@ def test_a_member_who_cannot_be_assigned_any_more_gets_nothing_back(
     assert {appointment.host, appointment.setter, appointment.lead.setter} == {
         Membership.objects.of(organization).get(user__email="mia@acme.example")
     }
+
+
+def test_a_former_event_type_that_was_deleted_since_does_not_come_back(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    api.book(external_reference="r-1", schedule_time="2031-03-03T10:00:00Z", event_type_name="Odd")
+    api.book(external_reference="r-2", event_type_name="Coaching")
+    row = ["r-1", "", LATER, "Coaching", "", "", ""]
+    page = Page(mia, organization, csv_file(HEADER, row), kind="APPOINTMENTS").run()
+    odd = EventType.objects.of(organization).get(name="Odd")
+    delete_event_type(organization=organization, actor=owner_actor(organization), event_type=odd)
+
+    page.press("undo")
+
+    appointment = Appointment.objects.of(organization).get(external_reference="r-1")
+    assert stays(page)[0][1] == "The former event type was deleted, so the present one stays."
+    assert appointment.event_type.name == "Coaching"
+    assert appointment.schedule_time == datetime(2031, 3, 3, 10, tzinfo=UTC)
 
 
 def test_the_people_of_deleted_leads_are_in_no_notification(
