@@ -82,6 +82,8 @@ class ChangeStepForm(StepForm, NextStepForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         named, steps = self.data.get("step", self.initial["step"]), list(open_steps(self.subject))
+        if named and not self.is_bound and all(str(step.pk) != named for step in steps):
+            self.refusal = "this next step is not open any more. Nothing was changed."
         if step := next((step for step in steps if str(step.pk) == named), steps[0] if steps else None):
             values = {"at": step.at, "type": step.type, "note": step.note, "owner": step.owner_id}
             self.initial = {"step": step.pk, "version": step.version, **values}

@@ -44,6 +44,7 @@ class ConfirmationForm(forms.Form):
 
     fields: dict[str, Any]  # of any kind: `forms.Field` has no `queryset`
     question = ""  # replaces that of the button
+    refusal = ""  # why nothing can be done
 
     def __init__(self, *args: Any, subject: AnyRow, request: HttpRequest, **kwargs: Any) -> None:
         self.subject, self.request = subject, request
@@ -109,7 +110,7 @@ class ObjectAction:
         is_valid, refusal, result = form.is_valid(), "", None
         try:
             with transaction.atomic() if self.is_atomic else nullcontext():
-                refusal = self.refusal(request, row, form)
+                refusal = form.refusal or self.refusal(request, row, form)
                 if is_valid and not refusal:
                     result = self.handler(page, request, row, form)
                     page.log_change(request, row, f"{self.label}.")

@@ -7,7 +7,7 @@ import time_machine
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from appointments.services import set_next_step
+from appointments.services import finish_next_step, set_next_step
 from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
@@ -236,3 +236,16 @@ def test_a_step_that_could_not_be_done_is_not_in_the_history_as_done(fatima: Lea
 
     assert LogEntry.objects.filter(object_id=str(fatima.pk), change_message__contains="done").count() == 0
     assert fatima.next_steps.get().done_at is None
+
+
+def test_a_step_that_a_colleague_has_finished_is_not_taken_for_another_one(owner: Client, fatima: Lead) -> None:
+    first, second = add_step(fatima, None, 1), add_step(fatima, None, 2)
+    finish_next_step(
+        organization=fatima.organization, actor=owner_actor(fatima.organization), lead_id=fatima.pk, step_id=second.pk
+    )
+
+    response = owner.get(f"{admin_url(Lead, 'change_next_step', fatima.pk)}?step={second.pk}")
+
+    assert response.status_code == 302
+    assert "this next step is not open any more. Nothing was changed." in shown_messages(response)[-1]
+    assert f'value="{first.pk}"' in owner.get(admin_url(Lead, "change_next_step", fatima.pk)).content.decode()
