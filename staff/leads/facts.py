@@ -6,6 +6,7 @@ from django import forms
 from django.db.models import Q
 from django.http import HttpRequest
 
+from foundation.api.exceptions import Conflict
 from leads.models import Lead
 from leads.phones import Phone, parse_phone
 from leads.services import edit_lead
@@ -13,6 +14,7 @@ from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership
 from staff.leads.next_steps import HandOverField, next_url, open_steps
 from staff.toolkit.actions import ConfirmationForm, actor_of, object_action
+from staff.toolkit.bulk import members
 from staff.toolkit.fields import RowField, TextField
 from staff.toolkit.record import RecordAdmin
 
@@ -97,5 +99,8 @@ def setter_and_steps(lead: Lead) -> list[Any]:
 
 
 def restore_setter(actor: Actor, lead: Lead, before: list[Any], after: list[Any]) -> None:
-    setter = Membership.objects.of(lead.organization).filter(pk=before[0]).first() if before[0] else None
+    """Give the lead its former setter back. Raises Conflict if they can't be assigned any more."""
+    setter = members(lead.organization).filter(pk=before[0]).first() if before[0] else None
+    if before[0] and setter is None:
+        raise Conflict("The former setter can't be assigned any more")
     edit_lead(organization=lead.organization, actor=actor, lead=lead, setter=setter, step_owners=before[1])

@@ -21,7 +21,7 @@ from django.utils.html import format_html
 from foundation.api.exceptions import DomainError
 from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
-from organizations.permissions import current_user
+from organizations.permissions import PERMISSIONS, current_user, has_role
 from staff.toolkit.actions import AnyPage, AnyRow, NotDone, actor_of
 from staff.toolkit.fields import RowField
 
@@ -197,7 +197,8 @@ def undo_selected(page: AnyPage, request: HttpRequest) -> HttpResponse:
         try:
             with transaction.atomic():
                 rows = type(row)._base_manager.all()
-                stored = lock_row(rows if undo.gives_away else page.writable_rows(request, rows), row)
+                may_undo = undo.gives_away and has_role(request, PERMISSIONS[page.area].add, row.organization_id)
+                stored = lock_row(rows if may_undo else page.writable_rows(request, rows), row)
                 if stored is None or undo.has_changed(undo.values(stored), after):
                     continue
                 undo.restore(actor, row, before, after)

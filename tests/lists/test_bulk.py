@@ -15,6 +15,7 @@ from leads.models import Lead, NextStep
 from leads.privacy.erasing import request_erasure
 from leads.services import change_status, edit_lead
 from organizations.models import MemberRole, Membership, Organization
+from organizations.services import add_member, change_member
 from staff.toolkit import bulk
 from statuses.models import Status
 from tests.client import ApiClient
@@ -211,6 +212,35 @@ def test_a_closer_undoes_nothing_on_a_lead_that_was_given_to_a_colleague(organiz
     assert said.startswith("Undone for 0.")
     assert (left.status, left.setter) == (lost, grace)
     assert Lead.objects.of(organization).get().setter == tom
+
+
+def test_somebody_who_has_become_a_viewer_undoes_nothing(organization: Organization, other_organization: Organization):
+    """Although they may change leads of another organization."""
+    tom, grace = (make_member(organization, f"{name}@acme.example", role=MemberRole.SETTER) for name in ("tom", "amy"))
+    add_member(organization=other_organization, user=tom.user, role=MemberRole.MANAGER)
+    make_api(organization).submit(email="ada@example.com")
+    lead = Lead.objects.of(organization).get()
+    client = logged_in_client(tom)
+    given = send(client, "set_setter_selected", [lead], grace.pk)
+    change_member(actor=owner_actor(organization), member=tom, role=MemberRole.VIEWER)
+
+    client.post(list_url(Lead), undo_of(given))
+
+    assert Lead.objects.of(organization).get().setter == grace
+
+
+def test_undoing_gives_no_lead_to_a_member_who_has_become_a_viewer(organization: Organization):
+    tom, grace = (make_member(organization, f"{name}@acme.example", role=MemberRole.SETTER) for name in ("tom", "amy"))
+    make_api(organization).submit(email="ada@example.com")
+    lead, owner = Lead.objects.of(organization).get(), logged_in_client(owner_of(organization))
+    edit_lead(organization=organization, actor=owner_actor(organization), lead=lead, setter=tom)
+    given = send(owner, "set_setter_selected", [lead], grace.pk)
+    change_member(actor=owner_actor(organization), member=tom, role=MemberRole.VIEWER)
+
+    said = shown_messages(owner.post(list_url(Lead), undo_of(given)))
+
+    assert Lead.objects.of(organization).get().setter == grace
+    assert said[-2:] == [f"{lead}: The former setter can't be assigned any more", "Undone for 0."]
 
 
 def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointment], organization: Organization):
