@@ -152,8 +152,10 @@ class AppointmentImporter(Importer):
         found += [row for row in known if row.external_reference and former.get(reference or "") == row.pk]
         # A provider may use the same reference as a manual booking.
         found.sort(key=lambda row: row.source != AppointmentSource.MANUAL)
-        found = [row for row in known if row.pk == id] or found
-        if found:
+        with_id = [row for row in known if row.pk == id]
+        if with_id and reference and with_id[0] not in found:
+            plan.refuse("Reference: is not that of the appointment with this ID")
+        elif found := with_id or found:
             plan.subject = found[0]
         elif not reference:
             plan.refuse("Appointment ID: is not known" if id else "Reference: is missing")

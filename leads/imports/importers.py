@@ -242,7 +242,8 @@ class Importer:
                     | {text: text for text in custom.options},
                     reading=self.reading,
                 ),
-                (custom.key, f"custom {custom.label}", f"custom {custom.key}"),
+                # First as our own export calls it if another column has its label.
+                (f"{custom.label} ({custom.key})", custom.key, f"custom {custom.label}", f"custom {custom.key}"),
                 targets={text: text for text in custom.options} if custom.type == CustomField.Type.SELECT else {},
             )
             for custom in self.custom_fields

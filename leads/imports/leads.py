@@ -162,7 +162,7 @@ class LeadImporter(Importer):
     def compare_touch_point(self, plan: Plan, lead: Lead) -> None:
         """Set a next step, except one of the type "appointment": those follow from appointments, as does their time.
 
-        One that isn't earlier than the next appointment, and than the open next steps, is left out (L13).
+        One that has passed, or isn't earlier than the next appointment and the open next steps, is left out (L13).
         """
         time, given = plan.values.get("next_touch_point_at"), plan.values.get("next_touch_point_type")
         before, at = lead.next_touch_point_at, lead.next_touch_point_at
@@ -175,6 +175,9 @@ class LeadImporter(Importer):
         known = lead.next_touch_point_type
         type_ = given or (known if known != TouchPointType.APPOINTMENT else None) or TouchPointType.FOLLOW_UP.value
         if (at, type_) == (before, known):
+            return
+        if at <= now():
+            plan.bad_cells.append(Problem(f"Next step date: {self.local(at)} has passed", "Next step date has passed"))
             return
         step, _ = next_step_to_come(lead) if plan.subject else (None, None)
         for limit, name in ((self.next_appointments.get(lead.pk), "appointment"), (step, "next step")):

@@ -358,3 +358,23 @@ def test_a_phone_that_is_corrected_after_the_import_reaches_the_lead(mia: Client
 
     assert problem.startswith("Left out: Phone")
     assert Lead.objects.of(organization).get().phone_e164 == "+14155552671"
+
+
+def test_a_row_whose_reference_is_another_one_than_that_of_its_id_is_refused(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    ids = {name: api.book(external_reference=name).json()["data"]["id"] for name in ("a-1", "a-2")}
+    before = dict(Appointment.objects.of(organization).values_list("external_reference", "schedule_time"))
+    rows = [["new", ids["a-1"]], ["a-1", ids["a-2"]], ["a-2", ids["a-2"]]]
+    page = Page(
+        mia,
+        organization,
+        csv_file(["Reference", "Appointment ID", "Time"], *[[*row, "2031-01-05 10:00"] for row in rows]),
+        kind="APPOINTMENTS",
+    ).run()
+
+    problem = "Reference: is not that of the appointment with this ID"
+    assert [row[-1] for row in page.refused_rows()[1:]] == [problem, problem]
+    after = dict(Appointment.objects.of(organization).values_list("external_reference", "schedule_time"))
+    assert after["a-1"] == before["a-1"]
+    assert after["a-2"] != before["a-2"]

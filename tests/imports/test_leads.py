@@ -562,3 +562,15 @@ def test_a_next_step_in_a_file_that_no_appointment_precedes_is_set(mia: Client, 
     for type_, day in {"Call": "2031-03-02", "": "2031-03-03"}.items():
         Page(mia, organization, csv_file(rows[0], ["ada@example.com", type_, f"{day} 10:00"])).run()
         assert touch_point(organization) == (day, "CALL")
+
+
+def test_a_next_step_date_that_has_passed_is_left_out(mia: Client, organization: Organization, api: ApiClient) -> None:
+    bob = make_lead(api, "bob@example.com")
+    planned = {"next_touch_point_at": datetime(2031, 1, 5, 10, tzinfo=UTC), "next_touch_point_type": "CALL"}
+    Lead.objects.of(organization).filter(pk=bob).update(**planned)
+    rows = [["ada@example.com", "2026-01-05 10:00", "Call"], ["bob@example.com", "2026-01-05 10:00", "Call"]]
+    page = Page(mia, organization, csv_file(["email", "Next step date", "Next step"], *rows)).run()
+
+    assert [row[-1] for row in page.refused_rows()[1:]] == ["Left out: Next step date: 2026-01-05 10:00 has passed"] * 2
+    dates = dict(Lead.objects.of(organization).values_list("email", "next_touch_point_at"))
+    assert dates == {"ada@example.com": None, "bob@example.com": datetime(2031, 1, 5, 10, tzinfo=UTC)}

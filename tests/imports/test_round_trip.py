@@ -188,3 +188,28 @@ def test_calls_in_the_hour_that_clocks_show_twice_are_unchanged(
     page.check()
 
     assert page.row.counts == {"UNCHANGED": 2}, page.report()
+
+
+def test_custom_fields_that_are_called_as_columns_of_the_export_are_unchanged(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    for entity, label in (
+        ("LEAD", "ID"),
+        ("LEAD", "First source"),
+        ("LEAD", "Phone"),
+        ("APPOINTMENT", "Call category"),
+    ):
+        make_custom_field(organization, entity, f"k_{label.lower().replace(' ', '_')}", label=label)
+    custom = {"k_id": "C-1001", "k_first_source": "Trade fair", "k_phone": "none"}
+    lead = {"email": "ada@example.com", "phone": "+14155552671", "custom_fields": custom}
+    assert api.post("/api/external/leads", lead).status_code == 201
+    call = api.book(external_reference="a-1", lead_email="ada@example.com").json()["data"]["id"]
+    api.patch(f"/api/external/appointments/{call}", {"custom_fields": {"k_call_category": "B2B"}})
+
+    for path, kind in (("leads/lead", "LEADS"), ("appointments/appointment", "APPOINTMENTS")):
+        content = b"".join(mia.get(f"/admin/{path}/export.csv?view=all").streaming_content)
+        page = Page(mia, organization, content, kind=kind)
+        guessed = page.guessed()
+        page.check()
+        assert page.row.counts == {"UNCHANGED": 1}, page.report()
+        assert all(field for name, field in guessed.items() if "(k_" in name)
