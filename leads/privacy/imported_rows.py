@@ -132,7 +132,7 @@ class Mentions:
         return self.are_named_in(DETAILS.split(row.details)) and not self.are_named_in(row.cells)
 
     def are_in_name(self, file_import: Import) -> bool:
-        return self.are_in([file_import.file_name]) or self.are_named_in([file_import.file_name])
+        return self.are_in([file_import.file_name]) or self.are_named_in([file_import.file_name.replace(".", " ")])
 
     def are_in_header(self, file_import: Import) -> bool:
         header = file_import.header

@@ -11,6 +11,7 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from foundation.db.timestamps import get_zone, zone_names
@@ -97,9 +98,15 @@ class TimestampWidget(forms.SplitDateTimeWidget):
         texts = [day, clock] if day else super().value_from_datadict(data, files, name)
         return [*texts, data.get(f"{name}_zone")]
 
-    def decompress(self, value: datetime | None) -> tuple[date | None, time | None]:
-        """Return the day and the time without seconds, so that a field that isn't edited isn't changed."""
-        day, clock = super().decompress(value)
+    def decompress(self, value: datetime | str | None) -> tuple[date | None, time | None]:
+        """Return the day and the time without seconds, so that a field that isn't edited isn't changed.
+
+        Of a text in an address that is no time, returns none.
+        """
+        try:
+            day, clock = super().decompress(parse_datetime(value) if isinstance(value, str) else value)
+        except (ValueError, OverflowError):
+            return None, None
         return day, clock and clock.replace(second=0, microsecond=0)
 
 

@@ -6,7 +6,7 @@ numbers without end.
 """
 
 import logging
-from itertools import cycle
+from itertools import cycle, product
 from typing import Any
 
 import pytest
@@ -197,6 +197,20 @@ def test_no_other_page_fails_for_a_hostile_query(own_data: TenantData, prober: A
     routes = [route for route in ADMIN_ROUTES if route.name != "logout" and "changelist" not in (route.name or "")]
 
     get_with_names(probe, routes, own_data)
+
+    assert probe.problems == []
+
+
+def test_no_form_for_a_new_row_fails_for_a_value_in_its_address(own_data: TenantData, prober: Any):
+    client = make_admin_client(owner_of(own_data.organization))
+    probe = prober(client)
+
+    for route in ADMIN_ROUTES:
+        for url in addresses(route, own_data) if (route.name or "").endswith("_add") else ():
+            context = client.get(url).context
+            names = context["adminform"].form.fields if context and "adminform" in context else ()
+            for name, value in product(names, ("x", "2026-12-01T10:00:00Z", "0001-01-01T00:00:00Z", "2026-12-01")):
+                probe.get(f"{url}?{name}={value}")
 
     assert probe.problems == []
 
