@@ -2,17 +2,25 @@
 
 from collections.abc import Iterable
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 
+from leads.imports.values import shorten
 from leads.models import CustomField
 from leads.services import delete_custom_field, save_custom_field
 from organizations.permissions import Area
+from staff.toolkit.custom_fields import form_field_name
 from staff.toolkit.fields import LongTextField
+from staff.toolkit.filters import MAX_VALUES
+from staff.toolkit.saved_views import VIEW_VAR
 from staff.toolkit.tenant import TenantAdmin, TenantForm
+from staff.toolkit.views import ALL
 
 
 class CustomFieldForm(TenantForm):
@@ -57,6 +65,17 @@ class CustomFieldAdmin(TenantAdmin):
     search_fields = ("label", "key")
     fields = (("entity", "type"), "label", "key", "options", "position")
     readonly_fields = ("entity", "type", "key")  # stored values and integrations depend on them
+
+    def save_model(self, request: HttpRequest, obj: CustomField, form: CustomFieldForm, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        removed = [text for text in form.initial["options"].splitlines() if text not in obj.options]
+        if removed:
+            rows = "leads_lead" if obj.entity == CustomField.Entity.LEAD else "appointments_appointment"
+            values = [(form_field_name(obj.pk), f"={text}") for text in removed[:MAX_VALUES]]
+            url = f"{reverse(f'admin:{rows}_changelist')}?{urlencode([(VIEW_VAR, ALL.name), *values])}"
+            text = "{} that have a removed option keep it, but filters no longer offer it: {}. {}"
+            link = format_html('<a class="underline" href="{}">Show them</a>', url)
+            messages.warning(request, format_html(text, obj.get_entity_display(), shorten(", ".join(removed)), link))
 
     def get_deleted_objects(
         self, objs: QuerySet | list[Model], request: HttpRequest

@@ -78,6 +78,14 @@ def show_secret(request: HttpRequest, endpoint: Endpoint, title: str, secret: st
     return secret_page(request, endpoint, row_url(endpoint), title=title, explanation=explanation, secret=secret)
 
 
+def rotation_question(endpoint: Endpoint) -> str:
+    text = "Create a new signing secret? For 24 hours, deliveries are signed with the present one too."
+    if len(endpoint.signing_secrets()) == 1:
+        return text
+    last = "The last rotation was less than 24 hours ago: receivers that have the secret from before it will refuse"
+    return f"{text} {last} deliveries from now on."
+
+
 @admin.register(Endpoint)
 class EndpointAdmin(TenantAdmin):
     empty_text = "Add the URL of a system that should be notified about bookings and leads."
@@ -161,7 +169,7 @@ class EndpointAdmin(TenantAdmin):
     @object_action(
         "Rotate signing secret",
         icon="autorenew",
-        question="Create a new signing secret? For 24 hours, deliveries are signed with the old one too.",
+        question=rotation_question,
         # A second rotation would end the overlap with the secret that receivers still have.
         state=attrgetter("previous_secret_until"),
         answer=lambda request, endpoint, secret: show_secret(

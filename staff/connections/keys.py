@@ -116,7 +116,7 @@ class ApiKeyAdmin(TenantAdmin):
         "Rotate",
         icon="autorenew",
         permission="rotate",
-        question="Create a new key with the same name and scopes, and let this one expire?",
+        question="Create a new key with the same name and scopes, which doesn't expire, and let this one expire?",
         form=RotationForm,
         is_possible=attrgetter("is_live"),
         state=newest_key_id,

@@ -167,6 +167,17 @@ def test_a_rotation_that_is_sent_twice_keeps_the_old_secret(owner: Client, appoi
     assert owner.post(url, form_data(owner, url)).status_code == 200
 
 
+def test_a_second_rotation_within_a_day_says_what_ends(owner: Client, appointment: Appointment):
+    url = admin_url(Endpoint, "rotate_secret", Endpoint.objects.of(appointment.organization).get().pk)
+    first = owner.get(url).content.decode()
+    owner.post(url, form_data(owner, url))
+
+    second = owner.get(url).content.decode()
+
+    text = "receivers that have the secret from before it will refuse deliveries from now on"
+    assert [text in page for page in (first, second)] == [False, True]
+
+
 def test_a_rotation_of_a_key_that_is_sent_twice_issues_one_key(owner: Client, organization: Organization):
     issue_in_admin(owner)
     key = ApiKey.objects.of(organization).get()

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from html import unescape
 from urllib.parse import urlencode
 
 import pytest
@@ -275,6 +276,22 @@ def test_the_type_and_key_of_a_custom_field_cannot_change(owner: Client, organiz
     assert created.status_code == 302, form_errors(created)
     field.refresh_from_db()
     assert (field.options, field.type, field.key, field.label) == (["Gold", "Silver"], "SELECT", "plan", "Tariff")
+
+
+def test_leads_with_an_option_that_was_removed_are_shown_by_the_message(owner: Client, organization: Organization):
+    field = make_custom_field(organization, "LEAD", "plan", label="Plan", type="SELECT", options=["Gold", "Silver"])
+    for name in ("gold", "silver"):
+        make_api(organization).submit(email=f"{name}@example.com")
+        values = {str(field.pk): name.capitalize()}
+        Lead.objects.of(organization).filter(email=f"{name}@example.com").update(custom_values=values)
+    url = admin_url(CustomField, "change", field.pk)
+
+    response = owner.post(url, form_data(owner, url, options="Gold!\nSilver"))
+
+    message = shown_messages(response)[0]
+    (link,) = re.findall('href="([^"]+)"', message)
+    assert "Leads that have a removed option keep it, but filters no longer offer it: Gold." in message
+    assert [lead.email for lead in owner.get(unescape(link)).context["cl"].result_list] == ["gold@example.com"]
 
 
 def test_deleting_a_custom_field_says_that_its_values_are_lost(owner: Client, organization: Organization):
