@@ -106,7 +106,7 @@ def test_warming_up_changes_nothing_and_counts_no_request(api: ApiClient):
 
     in_new_thread(warm_up.warm_up)
 
-    assert remaining(api) == before - 1
+    assert remaining(api) in (before - 1, 599)  # or it is the first of a new minute
     assert query(STORED) == stored
 
 
