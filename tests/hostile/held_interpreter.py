@@ -15,6 +15,7 @@ class HeldInterpreter:
 
     def __init__(self) -> None:
         self.longest = 0.0
+        self.ticks = 0
         self.is_running = True
 
     def tick(self) -> None:
@@ -25,12 +26,15 @@ class HeldInterpreter:
             # Processor time of this process: other processes of a busy machine don't add to it.
             now = time.process_time()
             self.longest, last = max(self.longest, now - last), now
+            self.ticks += 1
 
     def measure(self, call: Callable[[], Result]) -> tuple[Result, float]:
         """Call the function; return its result, and for how many seconds no other thread could run."""
         self.longest = 0.0
         result = call()
-        time.sleep(2 * TICK)  # until the tick that ends the last interval
+        ticks = self.ticks
+        while self.ticks < ticks + 2:  # the next one may have been under way; the second ends the last interval
+            time.sleep(TICK)
         return result, self.longest
 
 

@@ -35,6 +35,7 @@ CONNECTIONS = 3_000
 # In which every request of the other client must be answered: less than it takes to close a stalled connection. The
 # multiple of the usual time is for a busy machine.
 SECONDS, USUAL_TIMES = 4.5, 10
+ATTEMPTS = 3  # a busy machine can be late once; connections that delay others do so each time
 MIB = 1024 * 1024
 CREATE = "POST /api/external/appointments"
 UNFINISHED = f"Content-Length: {MIB - 1}"
@@ -112,6 +113,23 @@ def request_as_other_client(port: int, key: str) -> tuple[list[int], float]:
     return codes, max(seconds)
 
 
+def request_during_flood(
+    stack: Stack, key: str, data: bytes, prepare: Callable[[list[socket.socket]], None]
+) -> tuple[list[int], bool]:
+    """Ask as the other client while the connections are open; return the status codes, and whether all attempts were
+    delayed.
+    """
+    for _ in range(ATTEMPTS):
+        _, usual_seconds = request_as_other_client(stack.port, key)
+        with open_connections(stack.port, ATTACKER, CONNECTIONS, data) as connections:
+            prepare(connections)
+            codes, seconds = request_as_other_client(stack.port, key)
+        is_delayed = seconds >= SECONDS + USUAL_TIMES * usual_seconds
+        if not is_delayed or codes != [200] * 10:
+            break
+    return codes, is_delayed
+
+
 def is_open(connection: socket.socket) -> bool:
     """Return whether the server has neither answered nor closed the connection."""
     connection.setblocking(False)
@@ -142,13 +160,10 @@ def test_3_000_stalled_connections_of_one_client_delay_no_other(
     count_inputs(measurements, COUNTED_AS, CONNECTIONS)
     key = api.key or ""
     data = flood(RawHttpClient(stack.port, key))
-    _, usual_seconds = request_as_other_client(stack.port, key)
 
-    with open_connections(stack.port, ATTACKER, CONNECTIONS, data):
-        codes, seconds = request_as_other_client(stack.port, key)
+    codes, is_delayed = request_during_flood(stack, key, data, lambda connections: None)
 
-    assert codes == [200] * 10
-    assert seconds < SECONDS + USUAL_TIMES * usual_seconds
+    assert (codes, is_delayed) == ([200] * 10, False)
 
 
 def test_3_000_kept_alive_connections_of_one_client_delay_no_other(
@@ -157,14 +172,13 @@ def test_3_000_kept_alive_connections_of_one_client_delay_no_other(
     count_inputs(measurements, COUNTED_AS, CONNECTIONS)
     key = api.key or ""
     request = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    _, usual_seconds = request_as_other_client(stack.port, key)
 
-    with open_connections(stack.port, ATTACKER, CONNECTIONS, request) as connections:
-        answered = sum(connection.recv(12) == b"HTTP/1.1 200" for connection in connections)
-        codes, seconds = request_as_other_client(stack.port, key)
+    def read_answers(connections: list[socket.socket]) -> None:
+        assert sum(connection.recv(12) == b"HTTP/1.1 200" for connection in connections) == CONNECTIONS
 
-    assert (answered, codes) == (CONNECTIONS, [200] * 10)
-    assert seconds < SECONDS + USUAL_TIMES * usual_seconds
+    codes, is_delayed = request_during_flood(stack, key, request, read_answers)
+
+    assert (codes, is_delayed) == ([200] * 10, False)
 
 
 def test_idle_connections_are_closed_after_five_seconds(stack: Stack, measurements: dict[str, str]) -> None:
