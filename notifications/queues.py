@@ -23,9 +23,9 @@ from foundation.db.timestamps import now
 from foundation.metrics.definitions import LIMITS_EXCEEDED
 from foundation.outbox import Batch, ClaimedJob, Group, Queue, Result, Session, State
 from notifications import mail, slack
-from notifications.daily_limit import DailyLimit, give_back_for_leads, take_for_leads
+from notifications.daily_limit import DailyLimit, LimitedKind, give_back_of_kind, take_of_kind
 from notifications.lead_mail import render_to_lead
-from notifications.models import LEAD_KINDS, ChannelKind, Notification
+from notifications.models import LEAD_KINDS, ChannelKind, Kind, Notification
 from organizations.models import Organization
 
 if TYPE_CHECKING:
@@ -106,28 +106,25 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
     limit = DailyLimit()
 
     def complete_jobs(self, jobs: list[Notification]) -> list[Notification]:
-        """End the e-mails to leads whose call has begun, and those beyond the day's limit, which staff see as dead.
-
-        Returns the others.
+        """End the e-mails to leads whose call has begun, and those beyond their kind's limit of the day, which staff
+        see as dead. Returns the others.
         """
-        to_leads = [job for job in jobs if job.kind in LEAD_KINDS]
-        if not to_leads:
-            return jobs
-        late = [job for job in to_leads if is_late(job)]
-        end(late, state=State.CANCELED)
-        to_leads = [job for job in to_leads if job not in late]
-        new = [job for job in to_leads if is_first_attempt(job)]
-        refused = new[take_for_leads(jobs[0].organization_id, len(new)) :] if new else []
-        if refused:
-            LIMITS_EXCEEDED.labels("lead_emails").inc()
-            end(refused, state=State.DEAD, last_error="lead_limit")
-        return [job for job in jobs if job not in late and job not in refused]
+        late = [job for job in jobs if job.kind in LEAD_KINDS and is_late(job)]
+        if late:
+            end(late, state=State.CANCELED)
+        jobs = [job for job in jobs if job not in late]
+        for kind, new in first_attempts(jobs).items():
+            if refused := new[take_of_kind(new[0].organization_id, kind, len(new)) :]:
+                LIMITS_EXCEEDED.labels(f"{kind}_emails").inc()
+                end(refused, state=State.DEAD, last_error=f"{kind}_limit")
+                jobs = [job for job in jobs if job not in refused]
+        return jobs
 
     @transaction.atomic
     def release(self, batch: Batch[Organization, Notification], unsent: Sequence[Notification]) -> None:
         super().release(batch, unsent)
-        if new := sum(job.kind in LEAD_KINDS and is_first_attempt(job) for job in unsent):
-            give_back_for_leads(batch.group.pk, new)
+        for kind, new in first_attempts(unsent).items():
+            give_back_of_kind(batch.group.pk, kind, len(new))
 
     def render(self, notification: Notification) -> EmailMultiAlternatives | Result:
         recipient = notification.recipient
@@ -140,8 +137,15 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
         return mail.render(notification, recipient.user)
 
 
-def is_first_attempt(notification: Notification) -> bool:
-    return not (notification.attempt_count or notification.claim_count)
+def first_attempts(notifications: Sequence[Notification]) -> dict[LimitedKind, list[Notification]]:
+    """Return the notifications that were never claimed before and have a limit of their own, by its kind."""
+    found: dict[LimitedKind, list[Notification]] = {}
+    for notification in notifications:
+        kind: LimitedKind = "mention" if notification.kind == Kind.MENTIONED else "lead"
+        is_limited = kind == "mention" or notification.kind in LEAD_KINDS
+        if is_limited and not (notification.attempt_count or notification.claim_count):
+            found.setdefault(kind, []).append(notification)
+    return found
 
 
 def is_late(notification: Notification) -> bool:

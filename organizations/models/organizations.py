@@ -58,6 +58,7 @@ class Organization(models.Model):
     mail_count_date = models.DateField(null=True, editable=False)
     mail_paused_until = MillisecondDateTimeField(null=True, editable=False)
     lead_mail_count = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # of that day, to leads
+    mention_mail_count = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # of that day
     slack_url = EncryptedField(
         "Slack webhook URL",
         blank=True,

@@ -409,6 +409,29 @@ def test_emails_beyond_the_daily_limit_wait_for_the_next_day_and_none_is_lost(
     assert len({email.extra_headers["X-Notification-Id"] for email in mailoutbox}) == 5
 
 
+def test_notes_with_mentions_use_up_a_part_of_the_daily_limit_only(
+    api: ApiClient, organization: Organization, mailoutbox: list[Any], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("notifications.daily_limit.MAILS_PER_DAY", 4)
+    monkeypatch.setattr("notifications.daily_limit.MENTION_MAILS_PER_DAY", 2)
+    mentioned = make_member(organization, "mentioned@acme.example").user.email
+    notes = f"/api/external/appointments/{api.book().json()['data']['id']}/notes"
+    send_notifications(str(organization.pk))
+    for number in range(4):
+        assert api.post(notes, {"note": f"note {number}", "mention_emails": [mentioned]}).status_code == 201
+        if number == 2:
+            batch = EMAILS.claim(organization.pk)
+            assert batch
+            EMAILS.release(batch, batch.jobs)  # as when a slow mail server takes the lease's time for others
+    send_notifications(str(organization.pk))
+    api.book(external_reference="ref-2", lead_email="second@example.com")
+    send_notifications(str(organization.pk))
+
+    assert [email.to[0] for email in mailoutbox] == ["owner@acme.example", mentioned, mentioned, "owner@acme.example"]
+    refused = Notification.objects.of(organization).filter(state=State.DEAD)
+    assert list(refused.values_list("kind", "last_error")) == [("MENTIONED", "mention_limit")] * 2
+
+
 def test_while_emails_wait_nothing_counts_as_failed_or_overdue(
     api: ApiClient, organization: Organization, monkeypatch: pytest.MonkeyPatch, mailoutbox: list[Any]
 ):
