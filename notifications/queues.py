@@ -106,8 +106,9 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
     limit = DailyLimit()
 
     def complete_jobs(self, jobs: list[Notification]) -> list[Notification]:
-        """End the e-mails to leads whose call has begun, and those beyond their kind's limit of the day, which staff
-        see as dead. Returns the others.
+        """End the e-mails to leads whose call has begun, and those beyond their kind's limit, which staff see as dead.
+
+        Returns the others.
         """
         late = [job for job in jobs if job.kind in LEAD_KINDS and is_late(job)]
         if late:

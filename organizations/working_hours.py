@@ -37,12 +37,17 @@ class WorkingWeek:
         return any(first <= day.isoformat() <= last for first, last in self.days_off)
 
     def spans(self, start: datetime, end: datetime) -> list[Span]:
-        """Return the working times between two times, in UTC and in order. Their lengths are those of the clock."""
+        """Return the working times between two times, in UTC and in order. Their lengths are those of the clock.
+
+        Hours that go on at midnight are one span.
+        """
         day, last = start.astimezone(self.zone).date(), end.astimezone(self.zone).date()
-        spans = []
+        spans: list[Span] = []
         while day <= last:
             for first, second in [] if self.is_off(day) else self.hours[day.weekday()]:
                 span = Span(max(self.at(day, first), start), min(self.at(day, second), end))
+                if spans and spans[-1].end == span.start:
+                    span = Span(spans.pop().start, span.end)
                 spans += [span] if span.start < span.end else []
             day += timedelta(days=1)
         return spans

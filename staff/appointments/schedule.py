@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from django import forms
 from django.db.models import OuterRef, Q, QuerySet, Subquery
@@ -61,12 +62,17 @@ def is_booked_again(appointment: Appointment, outcome: Status | None) -> bool:
 
 
 def warn_of_overlap(form: forms.BaseForm, appointment: Appointment) -> None:
-    """Show the box `book_anyway` if another appointment overlaps; an otherwise valid form needs it ticked."""
+    """Show the box `book_anyway` if another appointment overlaps; an otherwise valid form needs it ticked.
+
+    Its value stands for the appointments that were shown, so that others that overlap meanwhile are shown, too.
+    """
     rows = [row for row, overlaps in other_appointments(appointment) if overlaps]
     if not rows:
         return
-    form.fields["book_anyway"].widget = UnfoldBooleanWidget()
-    if not form.errors and not form.cleaned_data["book_anyway"]:
+    value = str(uuid5(NAMESPACE_OID, " ".join(str(row.pk) for row in rows)))
+    is_ticked = form.data.get(form.add_prefix("book_anyway")) in (value, "on")  # "on" from a page of version 0.2
+    form.fields["book_anyway"].widget = UnfoldBooleanWidget({"value": value}, check_test=lambda _: is_ticked)
+    if not form.errors and not is_ticked:
         link = '<a class="underline" href="{}" target="_blank">{}</a>'
         links = [(row_url(row), render_to_string("staff/other_appointment.html", {"row": row})) for row in rows]
         names = format_html_join(" and ", link, links)

@@ -103,8 +103,10 @@ def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], a
     """Undo an outcome. Raises Conflict for a cancellation and its like, because people were notified."""
     (former, former_status, steps, *touch_point), (undone, status, steps_after, *_) = before, after
     organization = appointment.organization
-    roles = Status.objects.of(organization).filter(pk__in=[former, undone]).values_list("role", flat=True)
-    if former is None or StatusRole.CANCELED in roles:
+    statuses = {str(row.pk): row for row in Status.objects.of(organization).filter(pk__in=[former, undone])}
+    appointment.outcome = statuses.get(former or "")
+    roles = {row.role for row in statuses.values()}
+    if former is None or StatusRole.CANCELED in roles or is_booked_again(appointment, statuses.get(undone)):
         raise Conflict("This can't be undone, because people were notified")
     undo_outcome(
         organization=organization,

@@ -14,6 +14,7 @@ from appointments import services
 from appointments.models import Appointment
 from leads.models import NextStep
 from organizations.permissions import current_user
+from staff.appointments.schedule import is_booked_again
 from staff.toolkit.actions import ConfirmationForm, actor_of
 from staff.toolkit.record import RecordAdmin
 from statuses.models import StatusRole
@@ -52,6 +53,8 @@ def undo_button(
     """
     roles = {status.role for status in (before.outcome, after.outcome) if status}
     if before.outcome_id is None or before.outcome_id == after.outcome_id or StatusRole.CANCELED in roles:
+        return ""
+    if is_booked_again(before, after.outcome):
         return ""
     token = {
         "user": current_user(request).pk,

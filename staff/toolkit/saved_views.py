@@ -20,12 +20,13 @@ from django.urls import URLPattern, path, reverse
 from foundation.api.exceptions import Conflict, DomainError
 from organizations.models import Membership, Organization, SavedView
 from organizations.permissions import ALL_ROLES, BACK_OFFICE, current_user, has_role, organization_ids
-from organizations.saved_views import MAX_QUERY, change_view, delete_view, save_view
+from organizations.saved_views import change_view, delete_view, save_view
 from staff.toolkit.actions import AnyPage
 
 VIEW_VAR, SAVED_VAR, COLUMNS_VAR = "view", "saved", "columns"
 ORGANIZATION_VAR = "organization__id__exact"  # the list's filter
 SHARERS = BACK_OFFICE
+MAX_ADDRESS = 16_000  # characters of a list's address; a saved view has fewer
 
 
 class SavedViewForm(forms.Form):
@@ -36,7 +37,7 @@ class SavedViewForm(forms.Form):
     version = forms.CharField(required=False)
     organization = forms.ModelChoiceField(Organization.objects.none(), required=False)
     name = forms.CharField(max_length=60)
-    query = forms.CharField(max_length=MAX_QUERY, required=False)
+    query = forms.CharField(max_length=MAX_ADDRESS, required=False)
     is_shared = forms.BooleanField(required=False)
     replace = forms.BooleanField(required=False)
 
@@ -150,7 +151,8 @@ def respond(page: AnyPage, request: HttpRequest, *, is_new: bool) -> HttpRespons
         message, query = add(page, request, data) if is_new else change(page, request, data)
     except DomainError as error:
         messages.error(request, str(error))
-        return redirect(f"{url}?{QueryDict(request.POST.get('query', '')[:MAX_QUERY]).urlencode()}")
+        typed = request.POST.get("query", "")
+        return redirect(f"{url}?{QueryDict(typed if len(typed) <= MAX_ADDRESS else '').urlencode()}")
     messages.success(request, message)
     return redirect(f"{url}?{query}")
 

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment
+from appointments.services import edit_appointment
 from foundation.db.timestamps import now
 from leads.models import Lead, LeadStatusChange
 from leads.services import change_status
@@ -221,6 +222,22 @@ def test_a_move_is_undone_from_its_message(
     assert (after.outcome, after.lead.status) == (before.outcome, lead.status)
     assert response.url.startswith(admin_url(Appointment, "changelist"))
     assert "layout=board" in response.url
+
+
+def test_a_missed_call_that_a_move_books_again_offers_no_undo(
+    manager: Client, organization: Organization, appointment: Appointment
+):
+    no_show, booked = status_named(organization, "No-show"), status_named(organization, "Appointment booked")
+    edit_appointment(
+        organization=organization, actor=owner_actor(organization), appointment=appointment, outcome=no_show
+    )
+    mails = notifications_of(organization)
+
+    answer = move(manager, appointment, no_show, booked).json()
+    response = manager.post(answer["url"], form_data(manager, answer["url"]))
+
+    assert len(notifications_of(organization)) == len(mails) + 1
+    assert "Undo" not in shown_messages(response)[-1]
 
 
 def test_an_outcome_of_a_call_that_is_still_to_come_is_asked_about(

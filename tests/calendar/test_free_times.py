@@ -74,6 +74,15 @@ def test_hours_at_night_are_an_hour_longer_or_shorter_when_clocks_change():
     assert shorter.end - shorter.start == timedelta(hours=2, minutes=30)
 
 
+def test_hours_that_go_on_at_midnight_are_one_span():
+    around_the_clock = WorkingWeek(BERLIN, [[["00:00", "24:00"]]] * 7)
+    evenings = WorkingWeek(BERLIN, [[["20:00", "23:59"]]] * 7)
+    night = Span(utc(26, 22, 30), utc(26, 23, 30))  # 23:30 to 00:30 in Berlin
+
+    assert around_the_clock.spans(*night) == [night]
+    assert (around_the_clock.includes(*night), evenings.includes(*night)) == (True, False)
+
+
 def test_calls_and_the_pauses_around_them_are_not_free():
     working = [Span(utc(26, 9), utc(26, 12)), Span(utc(26, 13), utc(26, 15))]
     busy = [Span(utc(26, 14), utc(26, 16)), Span(utc(26, 10), utc(26, 10, 30)), Span(utc(26, 10, 15), utc(26, 10, 20))]

@@ -19,7 +19,7 @@ from organizations.services import add_member, change_member
 from staff.toolkit import bulk
 from statuses.models import Status
 from tests.client import ApiClient
-from tests.factories import make_api, make_member, owner_actor, owner_of
+from tests.factories import make_api, make_member, notifications_of, owner_actor, owner_of
 from tests.merging.leads import book, make_lead
 from tests.staff.pages import admin_url, list_url, logged_in_client, shown_messages
 from webhooks.models import Event
@@ -283,6 +283,28 @@ def test_an_outcome_that_cannot_be_undone_is_not_said_to_have_changed(organizati
 
     assert "This can't be undone, because people were notified" in refused
     assert said == "Undone for 1."
+
+
+def test_a_call_that_was_booked_again_and_announced_is_not_undone(organization: Organization):
+    api, owner = make_api(organization), logged_in_client(owner_of(organization))
+    for reference in ("missed", "won"):
+        api.book(external_reference=reference, lead_email=f"{reference}@example.com")
+        appointment = Appointment.objects.of(organization).get(external_reference=reference)
+        outcome = Status.objects.of(organization).get(role="NO_SHOW" if reference == "missed" else "WON")
+        edit_appointment(
+            organization=organization, actor=owner_actor(organization), appointment=appointment, outcome=outcome
+        )
+    mails = notifications_of(organization)
+    booked = Status.objects.of(organization).get(role="APPOINTMENT_BOOKED")
+    response = send(owner, "set_outcome_selected", [*Appointment.objects.of(organization)], booked.pk)
+
+    refused, said = shown_messages(owner.post(list_url(Appointment), undo_of(response)))[-2:]
+
+    assert len(notifications_of(organization)) == len(mails) + 1
+    assert "This can't be undone, because people were notified" in refused
+    assert said == "Undone for 1."
+    rows = Appointment.objects.of(organization).order_by("external_reference")
+    assert list(rows.values_list("outcome__role", flat=True)) == ["APPOINTMENT_BOOKED", "WON"]
 
 
 def test_undoing_outcomes_keeps_a_status_that_was_set_meanwhile_and_undoes_each_call_of_a_lead(

@@ -188,6 +188,17 @@ def test_what_cannot_be_stored_is_refused_with_a_message(name: str, query: str, 
     assert not SavedView.unscoped.exists()
 
 
+def test_a_list_whose_address_is_too_long_for_a_view_stays_open(owner: Client):
+    query = "view=all&o=" + ".".join(["-1"] * 1_000)
+
+    response = save(owner, "long", query)
+
+    assert response.url == f"{LEADS}?{query}"
+    assert shown_messages(response) == [
+        "The address of this list has more than 2,000 characters. Choose fewer filters."
+    ]
+
+
 def test_a_view_whose_filter_is_gone_shows_all_rows_and_can_be_deleted(owner: Client):
     save(owner, "Old", "view=all&gone__exact=1&layout=board")
     save(owner, "Loop", f"view={uuid4()}")

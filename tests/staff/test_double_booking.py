@@ -15,11 +15,13 @@ from organizations.models import Membership, Organization
 from organizations.services import set_working_hours
 from staff.appointments import schedule
 from statuses.models import Status
+from tests.client import ApiClient
 from tests.factories import make_api, make_event_type, make_member, snapshot_of
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, form_errors, shown_messages
 
 DAY = "2027-01-05"
+BOX = re.compile(r'<input type="checkbox" name="book_anyway" value="([^"]+)"')
 
 
 @pytest.fixture
@@ -87,6 +89,22 @@ def test_a_double_booking_is_possible_after_the_warning(
     assert b'type="checkbox" name="book_anyway"' in warned.content
     assert response.status_code == 302
     assert Appointment.objects.of(event_type.organization).filter(host=host).count() == 2
+
+
+def test_a_tick_for_one_double_booking_makes_no_other(
+    closer: Client, event_type: EventType, booked: Appointment, host: Membership, api: ApiClient
+):
+    warned = post_booking(closer, event_type, "10:15:00", host=host.pk)
+    [value] = BOX.findall(warned.content.decode())
+    times = {"schedule_time": booked.schedule_time.isoformat(), "host_email": host.user.email}
+    api.book(external_reference="meanwhile", lead_email="meanwhile@example.com", **times)
+
+    warned_again = post_booking(closer, event_type, "10:15:00", host=host.pk, book_anyway=value)
+    [new_value] = BOX.findall(warned_again.content.decode())
+    response = post_booking(closer, event_type, "10:15:00", host=host.pk, book_anyway=new_value)
+
+    assert "10:00–10:30 meanwhile, Strategy call (Hana Host)" in " ".join(form_errors(warned_again))
+    assert (new_value != value, response.status_code) == (True, 302)
 
 
 def test_another_host_and_a_canceled_call_are_no_double_booking(
