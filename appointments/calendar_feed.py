@@ -79,14 +79,16 @@ def build_calendar(member: Membership) -> bytes:
         .exclude(outcome__role=StatusRole.CANCELED)
         .select_related("lead", "event_type")
         .defer(*LONG_COLUMNS)
-        .order_by("schedule_time", "id")
     )
+    # Of too many, those that are still to come.
+    upcoming = list(rows.filter(schedule_time__gte=at).order_by("schedule_time", "id")[:MAX_CALLS])
+    past = rows.filter(schedule_time__lt=at).order_by("-schedule_time", "-id")[: MAX_CALLS - len(upcoming)]
     calendar = Calendar()
     calendar.add("prodid", "-//Pipeline Backend//EN")
     calendar.add("version", "2.0")
     calendar.add("x-wr-calname", single_line(f"{member.organization}: {member}"))
     calendar.add("refresh-interval;value=duration", "PT15M")
-    for row in rows[:MAX_CALLS]:
+    for row in [*reversed(past), *upcoming]:
         calendar.add_component(Event.new(**event_fields(row)))
     return calendar.to_ical()
 

@@ -11,12 +11,14 @@ from appointments.conditions import NO_OUTCOME_ROLES
 from appointments.models import Appointment
 from appointments.notifications import is_about_missing_entry
 from foundation.db.timestamps import get_zone, isoformat_z, now
+from foundation.outbox import State
 from leads.models import Lead
 from leads.phones import time_zones_by_country
 from leads.services import get_lead_for_update
 from notifications.lead_messages import fill_in_message, plain_name
-from notifications.models import Context, Kind, LeadMessage, Notification
+from notifications.models import LEAD_KINDS, Context, Kind, LeadMessage, Notification
 from notifications.services import insert_notifications
+from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership
 
 # The message to the lead about a change that participants are notified of.
 LEAD_KIND = {
@@ -90,11 +92,12 @@ def lead_context(message: LeadMessage, appointment: Appointment) -> Context:
         "meeting_link": meeting_url,
     }
     subject, body = fill_in_message(message, values)
+    answerer = find_answerer(appointment)
     return {
         "appointment_id": str(appointment.pk),
         "lead_id": str(appointment.lead_id),
         "to": lead.email,
-        "reply_to": {"name": str(host), "email": host.user.email} if host else None,
+        "reply_to": {"name": str(answerer), "email": answerer.user.email} if answerer else None,
         "organization": organization.name,
         "subject": subject,
         "body": body,
@@ -109,6 +112,16 @@ def lead_context(message: LeadMessage, appointment: Appointment) -> Context:
         "meeting_url": meeting_url,
         "attendees": [{"name": plain_name(str(lead)), "email": lead.email}],
     }
+
+
+def find_answerer(appointment: Appointment) -> Membership | None:
+    """Return who gets the lead's answers: the host; without an active one setter, triager or an owner."""
+    for name in ("host", "setter", "triager"):
+        member: Membership | None = getattr(appointment, name)
+        if member and member.is_active and member.user.is_active:
+            return member
+    owners = Membership.objects.of(appointment.organization).filter(IS_ACTIVE_MEMBER, role=MemberRole.OWNER)
+    return owners.select_related("user").order_by("created_at", "pk").first()
 
 
 def lead_zone(appointment: Appointment) -> str:
@@ -132,6 +145,21 @@ def reminder_time(appointment: Appointment) -> datetime | None:
     hours = appointment.event_type.reminder_hours if appointment.event_type else 0
     at = appointment.schedule_time - timedelta(hours=hours)
     return at if hours and at > now() and has_booked_outcome(appointment) else None
+
+
+def awaits_reminder(appointment: Appointment) -> bool:
+    """Return whether the lead was last written to about the booking or its new time, and not reminded since."""
+    rows = Notification.objects.of(appointment.organization).filter(subject_id=appointment.pk, kind__in=LEAD_KINDS)
+    last = rows.filter(recipient=None).values_list("kind", flat=True).first()
+    return last in (Kind.LEAD_INVITED, Kind.LEAD_RESCHEDULED)
+
+
+def was_reminded(appointment: Appointment) -> bool:
+    """Return whether the lead got a reminder of the call at this time, or one is to be sent."""
+    rows = Notification.objects.of(appointment.organization).filter(
+        subject_id=appointment.pk, kind=Kind.LEAD_REMINDED, recipient=None, state__in=[State.PENDING, State.DONE]
+    )
+    return rows.filter(context__schedule_time=isoformat_z(appointment.schedule_time)).exists()
 
 
 def has_booked_outcome(appointment: Appointment) -> bool:

@@ -102,11 +102,12 @@ def merge_leads(
     row.save()
     rows_moved.send(Lead, lead=lead, ids=ids, previous=previous, actor=actor)
     record_event(MERGED, lead, actor=actor, before=before)
+    since = ["status_since"] if lead.status_id != old["status_id"] else []  # a trigger has changed it
     row.snapshot = {
         "began_at": began_at,
         "ended_at": now(),  # after the events of the merge, so that later ones can be told from them
         "merged": other_columns,
-        "kept": {name: value for name, value in old.items() if value != getattr(lead, name)},
+        "kept": {name: value for name, value in old.items() if value != getattr(lead, name) or name in since},
         "moved": {model._meta.label_lower: moved for model, moved in ids.items() if moved},
         "dismissals": dismissals,
     }

@@ -309,11 +309,18 @@ def build_status_change(lead: Lead, actor: Actor, from_status_id: UUID | None = 
 
 
 @atomic_with_retry
-def change_status(*, organization: Organization, actor: Actor, lead_id: UUID, status_id: UUID) -> Lead | None:
-    """Lock the lead; return it, or None if there is none. Raises ValidationFailed unless the board has the status."""
+def change_status(
+    *, organization: Organization, actor: Actor, lead_id: UUID, status_id: UUID, since: datetime | None = None
+) -> Lead | None:
+    """Lock the lead; return it, or None if there is none. It has the status since now, or `since` if that is restored.
+
+    Raises ValidationFailed unless the board has the status, and BeingErased while a worker erases the lead.
+    """
     lead = lock_lead(organization, lead_id)
     if lead is not None:
+        check_not_being_erased(lead)
         lead.status = get_board_status(organization, Board.LEAD, status_id, current=lead.status_id)
+        lead.status_since = since or lead.status_since
         save_lead(lead, actor=actor)
     return lead
 

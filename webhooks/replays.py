@@ -134,7 +134,10 @@ def start_replay(organization: Organization, actor: Actor, endpoint_id: UUID, id
 
 def check_enabled(organization: Organization, endpoint_id: UUID) -> None:
     # Read again, because the caller's object may be older than the endpoint's last change.
-    if not Endpoint.objects.of(organization).filter(pk=endpoint_id, is_active=True).exists():
+    endpoint = Endpoint.objects.of(organization).filter(pk=endpoint_id).first()
+    if endpoint is None or endpoint.deleted_at:
+        raise Conflict("This endpoint was deleted. Its deliveries can't be replayed.")
+    if not endpoint.is_active:
         raise Conflict("This endpoint is disabled. Enable it, then replay.")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from appointments.conditions import BOOKED_ROLES
-from appointments.lead_notifications import queue_lead_email, reminder_time
+from appointments.lead_notifications import awaits_reminder, queue_lead_email, reminder_time, was_reminded
 from appointments.models import Appointment, DeletedNote, Note, OutcomeChange
 from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
@@ -21,7 +21,13 @@ from foundation.api.exceptions import Conflict
 from foundation.db.retry import atomic_with_retry
 from foundation.db.writes import insert_all
 from leads.models import Lead, NextStep
-from leads.services import ADDED_BEFORE, DELETED_BEFORE, check_not_erased, get_lead_for_update
+from leads.services import (
+    ADDED_BEFORE,
+    DELETED_BEFORE,
+    check_not_being_erased,
+    check_not_erased,
+    get_lead_for_update,
+)
 from notifications.models import Kind
 from notifications.services import cancel_lead_mails
 from organizations.actors import Actor, ActorKind, actor_columns
@@ -90,13 +96,13 @@ def edit_appointment(
 
     Records one event, and notifies the participants once, and the lead as `save_appointment` does. Raises
     ValidationFailed if a status is unknown or not of its board, and Conflict if the lead was erased and a value or note
-    can be personal, or if its status is no longer `lead_status_was`, and for a step as `add_step` does. Locks the
-    appointment, then its lead.
+    can be personal, or if its status is no longer `lead_status_was`, and for a step as `add_step` does, and BeingErased
+    while a worker erases the lead. Locks the appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
     previous = stored.outcome
-    if note or PERSONAL_FIELDS & values.keys():
-        check_not_erased(stored.lead)
+    is_personal = bool(note or PERSONAL_FIELDS & values.keys())
+    (check_not_erased if is_personal else check_not_being_erased)(stored.lead)
     set_values(stored, **values)
     note_row = add_note(stored, note, actor, is_repeated=not stored.is_changed())
     options: dict[str, Any] = {"lead_status_id": lead_status_id, "lead_status_was": lead_status_was}
@@ -155,11 +161,13 @@ def undo_outcome(
     lead_status: tuple[UUID, UUID],
     steps: Mapping[str, Sequence[str | None]] | None = None,
     touch_point: Sequence[str | None] | None = None,
+    since: Sequence[str | None] = (None, None),
 ) -> Appointment:
     """Give an appointment its former outcome back, and its lead the former status. No one is notified.
 
-    Both are pairs: the former id, and the one that is to be undone. The lead's stays if it has changed since. The next
-    `steps` that came with the outcome go, as in `remove_steps`.
+    Both are pairs: the former id, and the one that is to be undone. The lead's stays if it has changed since. `since`
+    when they had the outcome and the status, as ISO timestamps, is restored, too. The next `steps` that came with the
+    outcome go, as in `remove_steps`.
 
     Records the events. Raises Conflict if the outcome has changed since. Locks the appointment, then its lead.
     """
@@ -171,9 +179,12 @@ def undo_outcome(
     is_moved = lead_status[0] != lead_status[1] == lead.status_id
     previous = stored.outcome
     replace_outcome(stored, former)
+    outcome_since, status_since = (datetime.fromisoformat(text) if text else None for text in since)
+    stored.outcome_since = outcome_since or stored.outcome_since
     lead_status_id = lead_status[0] if is_moved else None
     options: dict[str, Any] = {"effects": Effects(OUTCOME_CHANGED), "lead_status_id": lead_status_id}
-    options["change_lead"] = partial(remove_steps, steps=steps or {}, touch_point=touch_point)
+    since_then = status_since if is_moved else None
+    options["change_lead"] = partial(restore_lead, steps=steps or {}, touch_point=touch_point, status_since=since_then)
     save_appointment(stored, previous, actor, **options, notifies=False)
     return stored
 
@@ -311,6 +322,18 @@ def lock_lead_of(appointment: Appointment, status_was: UUID | None) -> Lead:
     return lead
 
 
+def restore_lead(
+    lead: Lead,
+    *,
+    steps: Mapping[str, Sequence[str | None]],
+    touch_point: Sequence[str | None] | None,
+    status_since: datetime | None,
+) -> None:
+    """Remove the next steps as `remove_steps` does; the lead gets a status that it has had since then."""
+    remove_steps(lead, steps=steps, touch_point=touch_point)
+    lead.status_since = status_since or lead.status_since
+
+
 def move_lead(lead: Lead, status_id: UUID | None, role: StatusRole | None, actor: Actor) -> None:
     """Store a locked lead's changes: with the status of this id, or else the default of the role, if there is one."""
     status = None
@@ -324,11 +347,13 @@ def move_lead(lead: Lead, status_id: UUID | None, role: StatusRole | None, actor
 def prepare_for_lead(appointment: Appointment, effects: Effects, *, notifies_lead: bool) -> Kind | None:
     """Set when the lead is reminded after these unsaved changes; return what to notify the lead of, if anything.
 
-    A move that the lead is not notified of moves a reminder that is due later, too.
+    A move that the lead is not notified of moves a reminder that is due later, too, and so does another event type.
     """
     change = change_for_lead(appointment, effects) if notifies_lead else None
-    if change or (appointment.is_changed("schedule_time") and appointment.lead_reminder_at):
-        appointment.lead_reminder_at = reminder_time(appointment)
+    is_moved = appointment.is_changed("schedule_time", "event_type_id") and appointment.lead_reminder_at
+    if change or is_moved or (appointment.is_changed("event_type_id") and awaits_reminder(appointment)):
+        at = reminder_time(appointment)
+        appointment.lead_reminder_at = None if at and was_reminded(appointment) else at
     return change
 
 

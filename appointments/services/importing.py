@@ -26,6 +26,7 @@ from foundation.db.timestamps import now
 from leads.models import Lead
 from leads.patches import changed_members
 from leads.privacy.references import find_erased, keep_hash
+from leads.services import check_not_being_erased
 from optins.models import OptIn
 from optins.serializers import QuestionAnswerData
 from optins.services import sync_opt_in
@@ -238,7 +239,10 @@ def cancel_replaced(
 
 
 def find_synced(organization: Organization, source: AppointmentSource, reference: str) -> Appointment | None:
-    """Return the source's appointment that has or had the reference, locked; None if there is none."""
+    """Return the source's appointment that has or had the reference, locked; None if there is none.
+
+    Raises BeingErased while a worker erases its lead.
+    """
     if not reference:
         return None
     rows = Appointment.objects.of(organization).with_reference(reference).filter(source=source)
@@ -247,6 +251,7 @@ def find_synced(organization: Organization, source: AppointmentSource, reference
     if appointment is None or appointment.external_reference is None:
         return None
     appointment.organization = organization
+    check_not_being_erased(appointment.lead)
     return appointment
 
 

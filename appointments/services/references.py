@@ -13,6 +13,7 @@ from appointments.services.remembering import (
 )
 from foundation.api.exceptions import Conflict, ResourceNotFound
 from foundation.db.retry import atomic_with_retry
+from leads.services import check_not_being_erased
 from organizations.actors import Actor
 from organizations.models import Organization
 from statuses.models import StatusRole
@@ -133,7 +134,8 @@ def find_for_update(organization: Organization, reference: str, verb: str) -> Ap
     """Return the appointment that has or had the reference and was booked through the API, locked.
 
     Raises ResourceNotFound if the reference is unknown, and Conflict if a scheduler manages the appointment
-    (docs/interface.md, A22), which tells clients to do what `verb` says there.
+    (docs/interface.md, A22), which tells clients to do what `verb` says there; BeingErased while a worker erases the
+    lead.
     """
     appointments = Appointment.objects.of(organization).with_reference(reference)
     appointment: Appointment | None = appointments.filter(source=AppointmentSource.MANUAL).for_update().first()
@@ -145,6 +147,7 @@ def find_for_update(organization: Organization, reference: str, verb: str) -> Ap
         problem = f"is managed by {other.source}; {verb} it there"
         raise Conflict(f"The appointment for external_reference {reference} {problem}")
     appointment.organization = organization
+    check_not_being_erased(appointment.lead)
     return appointment
 
 

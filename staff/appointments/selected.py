@@ -25,6 +25,7 @@ from organizations.actors import Actor
 from organizations.models import Membership
 from staff.appointments.record_forms import MESSAGES_BY_KIND, may_change
 from staff.appointments.schedule import can_be_booked_again, is_booked_again, is_canceled, overlap_warning
+from staff.appointments.undoing import times_since
 from staff.leads.next_steps import call_by, open_steps
 from staff.toolkit.actions import NotDone, actor_of
 from staff.toolkit.bulk import Undo, members, selected_action
@@ -92,16 +93,19 @@ def host_warning(rows: list[Appointment], host: Membership | None) -> str:
 
 
 def outcome_values(appointment: Appointment) -> list[Any]:
-    """Return the ids of the outcome and the lead's status, its open next steps by id, and touch point. Locks it."""
-    lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+    """Return the ids of the outcome and the lead's status, its open next steps by id, touch point, and since when.
+
+    Locks the lead.
+    """
+    lead = appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
     outcome, steps = appointment.outcome_id, {str(step.pk): step.values for step in open_steps(lead)}
-    return [str(outcome) if outcome else None, str(lead.status_id), steps, lead.touch_point]
+    return [str(outcome) if outcome else None, str(lead.status_id), steps, lead.touch_point, times_since(appointment)]
 
 
 @atomic_with_retry
 def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], after: list[Any]) -> None:
     """Undo an outcome. Raises Conflict for a cancellation and its like, because people were notified."""
-    (former, former_status, steps, *touch_point), (undone, status, steps_after, *_) = before, after
+    (former, former_status, steps, touch_point, since), (undone, status, steps_after, *_) = before, after
     organization = appointment.organization
     statuses = {str(row.pk): row for row in Status.objects.of(organization).filter(pk__in=[former, undone])}
     appointment.outcome = statuses.get(former or "")
@@ -115,7 +119,8 @@ def restore_outcome(actor: Actor, appointment: Appointment, before: list[Any], a
         outcome=(UUID(former), UUID(undone)),
         lead_status=(UUID(former_status), UUID(status)),
         steps={step: steps_after[step] for step in steps_after.keys() - steps},
-        touch_point=touch_point[0] if touch_point else None,
+        touch_point=touch_point,
+        since=since,
     )
 
 

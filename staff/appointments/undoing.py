@@ -39,6 +39,11 @@ class UndoForm(ConfirmationForm):
         return token
 
 
+def times_since(appointment: Appointment) -> list[str | None]:
+    """Return since when the appointment has its outcome and the lead its status, as a token stores them."""
+    return [at.isoformat() if at else None for at in (appointment.outcome_since, appointment.lead.status_since)]
+
+
 def undo_button(
     request: HttpRequest,
     before: Appointment,
@@ -63,6 +68,7 @@ def undo_button(
         "lead_status": [str(before.lead.status_id), str(after.lead.status_id)],
         "step": step and [str(step.pk), step.values],
         "touch_point": before.lead.touch_point,
+        "since": times_since(before),
     }
     places = {name: value for name in PLACES if (value := request.POST.get(name, request.GET.get(name)))}
     query = urlencode(places if board is None else {"board": board})
@@ -85,5 +91,6 @@ def undo(page: RecordAdmin, request: HttpRequest, appointment: Appointment, form
         lead_status=(former_status, status),
         steps=dict([token["step"]] if token["step"] else []),
         touch_point=token.get("touch_point"),
+        since=token["since"],
     )
     return f"Undone. The outcome is {restored.outcome} again."

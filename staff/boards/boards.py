@@ -13,7 +13,7 @@ from django.db.models import IntegerField, OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
 from organizations.actors import Actor
@@ -28,8 +28,6 @@ from staff.toolkit.lists import to_uuid
 from staff.toolkit.tenant import has_several_organizations
 from staff.toolkit.views import Layout, ViewChangeList, layout_response
 from statuses.models import Board, Status
-
-MOVE_BACK = mark_safe('<button type="button" class="undo">Undo</button>')
 
 
 class BoardLayout(Layout):
@@ -52,8 +50,8 @@ class BoardLayout(Layout):
         raise NotImplementedError
 
     def undo_button(self, request: HttpRequest, before: AnyRow, after: AnyRow) -> SafeString | str:
-        """Return the button that undoes a move, or "" for none. By default, the script moves the card back."""
-        return MOVE_BACK
+        """Return the button that undoes a move, or "" for none."""
+        raise NotImplementedError
 
     def confirmation(self, row: AnyRow, status: Status) -> tuple[str, str]:
         """Return an address and a question, at most one of them non-empty.

@@ -10,13 +10,18 @@ from appointments.services.changes import replace_outcome
 from leads.models import Lead
 from leads.services import change_status
 from organizations.actors import Actor
+from staff.appointments import undoing
 from staff.appointments.record_forms import describe, is_early
 from staff.appointments.schedule import is_booked_again, is_canceled, other_appointments
-from staff.appointments.undoing import undo_button
 from staff.boards.boards import BoardLayout
 from staff.boards.cards import short_time
+from staff.boards.moves import layout_url
+from staff.leads.facts import status_values
 from staff.leads.lists import phone_link
+from staff.toolkit import bulk
 from statuses.models import Board, Status, StatusRole
+
+UNDONE_AS = "set_status_selected"  # the action of the list
 
 
 class LeadBoard(BoardLayout):
@@ -32,6 +37,10 @@ class LeadBoard(BoardLayout):
 
     def change_status(self, actor: Actor, row: Lead, status: Status) -> Lead | None:
         return change_status(organization=row.organization, actor=actor, lead_id=row.pk, status_id=status.pk)
+
+    def undo_button(self, request: HttpRequest, before: Lead, after: Lead) -> SafeString:
+        url = layout_url(Lead, self.name, request.POST.get("query", ""))
+        return bulk.undo_button(request, UNDONE_AS, {after: [status_values(before), status_values(after)]}, url)
 
 
 class AppointmentBoard(BoardLayout):
@@ -54,7 +63,7 @@ class AppointmentBoard(BoardLayout):
 
     def undo_button(self, request: HttpRequest, before: Appointment, after: Appointment) -> SafeString | str:
         url = reverse("admin:appointments_appointment_undo_outcome", args=[after.pk])
-        return undo_button(request, before, after, url, None, board=request.POST.get("query", ""))
+        return undoing.undo_button(request, before, after, url, None, board=request.POST.get("query", ""))
 
     def confirmation(self, row: Appointment, status: Status) -> tuple[str, str]:
         if status.role == StatusRole.CANCELED and status.is_appointment_default and not is_canceled(row):

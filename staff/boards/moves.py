@@ -103,7 +103,7 @@ def answer(
     if state == "asks":
         return redirect(url)
     (messages.success if state == "moved" else messages.warning)(
-        request, format_html("{} {}", message, undo) if "formaction" in undo else message
+        request, format_html("{} {}", message, undo) if undo else message
     )
     return redirect(layout_url(page.model, "board", sent_data(request).get("query", "")))
 

@@ -1,6 +1,8 @@
 """Facts of a lead that are changed in place, on top of its page: the phone and the setter."""
 
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.db.models import Q
@@ -9,7 +11,7 @@ from django.http import HttpRequest
 from foundation.api.exceptions import Conflict
 from leads.models import Lead
 from leads.phones import Phone, parse_phone
-from leads.services import edit_lead
+from leads.services import change_status, edit_lead
 from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership
 from staff.leads.next_steps import HandOverField, next_url, open_steps
@@ -87,6 +89,17 @@ def set_setter(page: RecordAdmin, request: HttpRequest, lead: Lead, form: Setter
     actor = actor_of(request)
     edit_lead(organization=lead.organization, actor=actor, lead=lead, setter=setter, hand_over_steps=hand_over)
     return f"{lead} now belongs to {setter}." if setter else f"{lead} belongs to nobody now."
+
+
+def status_values(lead: Lead) -> list[str | None]:
+    """Return the status's id, and since when the lead has it."""
+    return [str(lead.status_id), lead.status_since.isoformat() if lead.status_since else None]
+
+
+def restore_status(actor: Actor, lead: Lead, before: list[Any], after: list[Any]) -> None:
+    """Give the lead its former status back, since when it had it."""
+    since = datetime.fromisoformat(before[1]) if before[1] else None
+    change_status(organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=UUID(before[0]), since=since)
 
 
 def setter_and_steps(lead: Lead) -> list[Any]:

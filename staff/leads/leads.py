@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
-from uuid import UUID
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -63,12 +62,7 @@ set_status_selected = selected_action(
     choices=lambda organization: Status.objects.of(organization).choices(Board.LEAD, current=None),
     label="Status",
     done=lambda count, status: f"{leads_in_words(count)} moved to {status}.",
-    undo=Undo(
-        lambda lead: [str(lead.status_id)],
-        lambda actor, lead, before, after: change_status(
-            organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=UUID(before[0])
-        ),
-    ),
+    undo=Undo(facts.status_values, facts.restore_status, has_changed=lambda present, after: present[0] != after[0]),
 )
 set_setter_selected = selected_action(
     "set_setter_selected",

@@ -17,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from foundation.api.exceptions import DomainError
 from organizations.actors import Actor
@@ -173,12 +174,13 @@ def versions_shown(request: HttpRequest, rows: QuerySet[Any]) -> list[tuple[Any,
     return [(row, sent.get(str(row.pk), version_of(row))) for row in rows]
 
 
-def undo_button(request: HttpRequest, name: str, changed: dict[AnyRow, list[Any]]) -> str:
+def undo_button(request: HttpRequest, name: str, changed: dict[AnyRow, list[Any]], url: str = "") -> SafeString:
+    """Return the button that undoes the action of this name, which is sent to the list at `url`, or of this page."""
     rows = {str(row.pk): values for row, values in changed.items()}
     token = {"user": current_user(request).pk, "action": name, "rows": rows}
     value = signing.dumps(token, salt=UNDO, compress=True)
     html = '<button class="undo" form="undo-form" formaction="{}" name="{}" value="{}">Undo</button>'
-    return format_html(html, request.get_full_path(), UNDO, value)
+    return format_html(html, url or request.get_full_path(), UNDO, value)
 
 
 def undo_selected(page: AnyPage, request: HttpRequest) -> HttpResponse:

@@ -21,6 +21,8 @@ from tests.factories import events_of, make_member, make_status, notifications_o
 from tests.staff.forms import form_data
 from tests.staff.pages import admin_url, logged_in_client, shown_messages
 
+UNDO = re.compile('formaction="([^"]+)" name="([^"]+)" value="([^"]+)"')
+
 
 @pytest.fixture
 def lead(organization: Organization, api: ApiClient) -> Lead:
@@ -72,7 +74,8 @@ def test_without_script_a_page_asks_where_to_and_leads_back_to_the_same_board(
     assert f'<option value="{won.pk}"' in form
     assert 'name="confirmed"' not in form
     assert response.headers["Location"] == f"{admin_url(Lead, 'changelist')}?layout=board&q=ada"
-    assert shown_messages(response) == ["Ada moved to Won."]
+    [message] = shown_messages(response)
+    assert message.startswith('Ada moved to Won. <button class="undo"')
     lead.refresh_from_db()
     assert lead.status == won
 
@@ -204,22 +207,34 @@ def test_an_outcome_that_tells_nobody_is_set_at_once_and_moves_the_lead(
 def test_a_move_is_undone_from_its_message(
     manager: Client, organization: Organization, lead: Lead, appointment: Appointment
 ):
-    """The script moves a lead's card back. An outcome's button also gives the lead its former status."""
+    """An outcome's button also gives the lead its former status. Since when they have it is restored, too."""
     Appointment.objects.of(organization).update(schedule_time=now() - timedelta(days=1))
+    since = now().replace(microsecond=0) - timedelta(days=40)
+    Appointment.objects.of(organization).update(outcome_since=since)
+    Lead.objects.of(organization).update(status_since=since)
     before = Appointment.objects.of(organization).select_related("lead").get()
     won = status_named(organization, "Won")
 
     of_lead = move(manager, lead, before.lead.status, status_named(organization, "Lost")).json()["undo"]
+    lost = Lead.objects.of(organization).get()
+    [(url, name, value)] = UNDO.findall(of_lead)
+    undone = manager.post(unescape(url), {name: value})
     lead.refresh_from_db()
     of_outcome = move(manager, appointment, appointment.outcome, won).json()["undo"]
     moved = Appointment.objects.of(organization).select_related("lead").get()
-    (url, value) = re.findall('formaction="([^"]+)".* value="([^"]+)"', of_outcome)[0]
-    response = manager.post(unescape(url), {"undo": value})
+    [(url, name, value)] = UNDO.findall(of_outcome)
+    response = manager.post(unescape(url), {name: value})
 
     after = Appointment.objects.of(organization).select_related("lead").get()
-    assert "formaction" not in of_lead
+    assert (lost.status.name, lost.status_since > since) == ("Lost", True)
+    assert (shown_messages(undone)[-1], undone.url) == (
+        "Undone for 1.",
+        f"{admin_url(Lead, 'changelist')}?layout=board",
+    )
+    assert (lead.status, lead.status_since) == (before.lead.status, since)
     assert (moved.outcome, moved.lead.status) == (won, won)
     assert (after.outcome, after.lead.status) == (before.outcome, lead.status)
+    assert (after.outcome_since, after.lead.status_since) == (since, since)
     assert response.url.startswith(admin_url(Appointment, "changelist"))
     assert "layout=board" in response.url
 

@@ -57,6 +57,19 @@ def test_an_address_has_the_members_own_calls_but_not_canceled_ones(week: Week):
     assert len(summaries) == len(hosted - {"Canceled"})
 
 
+def test_of_too_many_calls_those_that_are_still_to_come_are_shown(week: Week, monkeypatch: pytest.MonkeyPatch):
+    path = new_address(week.hana)
+    everything = calls(path)
+    hosted = [row for row in week.appointments.values() if row.host == week.hana]
+    upcoming = [row for row in hosted if row.schedule_time >= NOW and row.outcome.role != "CANCELED"]
+    monkeypatch.setattr("appointments.calendar_feed.MAX_CALLS", len(upcoming) + 1)
+
+    few = calls(path)
+
+    assert 0 < len(upcoming) < len(everything) - 1
+    assert few == everything[-len(upcoming) - 1 :]
+
+
 def test_a_call_has_the_uid_of_its_invitation_so_calendars_show_it_once(
     api: ApiClient, organization: Organization, host: Membership
 ):

@@ -375,8 +375,8 @@ def undo_of(response: Any) -> dict[str, str]:
 def state_of(organization: Organization) -> list[list[Any]]:
     """Return what the actions change."""
     columns = {
-        Lead: ("pk", "status", "setter"),
-        Appointment: ("pk", "outcome", "no_show"),
+        Lead: ("pk", "status", "status_since", "setter"),
+        Appointment: ("pk", "outcome", "outcome_since", "no_show"),
         NextStep: ("pk", "owner"),
     }
     return [sorted(model.objects.of(organization).values_list(*names)) for model, names in columns.items()]

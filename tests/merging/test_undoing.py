@@ -1,6 +1,6 @@
 """Undoing a merge (docs/interface.md, L24)."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -31,7 +31,11 @@ def test_both_leads_are_as_before_with_what_they_had(api: ApiClient, organizatio
     paths += [f"/api/external/appointments/{id}" for id in appointments]
     before = [api.get_data(path) for path in paths]
     names = ("email", "first_name", "last_name", "phone", "status", "last_source", str(field.pk))
+    api.patch(f"/api/external/leads/{other}/status", {"status_id": api.get_status("LOST")["id"]})
+    before[1] = api.get_data(paths[1])
+    Lead.objects.of(organization).update(status_since=datetime(2026, 10, 1, tzinfo=UTC))
     merge(organization, keep, other, *names)
+    assert api.get_data(paths[0])["status"]["role"] == "LOST"
 
     undo(organization, other)
 
@@ -42,6 +46,8 @@ def test_both_leads_are_as_before_with_what_they_had(api: ApiClient, organizatio
     assert len(api.get_data("/api/external/opt-ins", {"lead_id": str(other)})) == 1
     assert make_lead(api, "ada@work.example") == other
     assert not LeadMerge.objects.of(organization).exists()
+    since = set(Lead.objects.of(organization).values_list("status_since", flat=True))
+    assert since == {datetime(2026, 10, 1, tzinfo=UTC)}
 
 
 def test_the_events_of_an_undo_say_what_is_where(api: ApiClient, organization: Organization) -> None:

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime
 from email.parser import BytesParser
 from email.policy import default as modern
+from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -13,7 +14,7 @@ import time_machine
 from django.test import Client
 
 from appointments.models import Appointment, EventType
-from appointments.services import cancel_appointment, remind_leads, reschedule
+from appointments.services import cancel_appointment, edit_appointment, remind_leads, reschedule
 from foundation.outbox import State
 from leads.merging import merge_leads, undo_merge
 from leads.models import Lead, LeadMerge
@@ -285,6 +286,74 @@ def test_a_reminder_is_sent_once_and_again_only_for_a_new_time(reminded: Appoint
                 reschedule(organization=organization, actor=actor, appointment=reminded, to=to)
 
     assert counts == [0, 1, 1, 1, 2, 2]
+
+
+def test_another_event_type_moves_the_reminder_and_brings_no_second_one(
+    reminded: Appointment, api: ApiClient, organization: Organization, owner: Client
+):
+    def remind_at(at: str, *, then: str = "") -> int:
+        with time_machine.travel(at, tick=False):
+            remind_leads(organization=organization)
+            if then:
+                owner.force_login(owner_of(organization).user)  # the session of another time
+                url = admin_url(Appointment, "change", reminded.pk)
+                event_type = EventType.objects.of(organization).get(name=then).pk
+                response = owner.post(url, form_data(owner, url, event_type=event_type))
+                assert response.status_code == 302, form_errors(response)
+        return reminders(organization)
+
+    for name, hours in {"None": 0, "Short": 1}.items():
+        EventType.objects.create(organization=organization, name=name, name_key=name.lower(), reminder_hours=hours)
+
+    with time_machine.travel("2027-01-02T11:00:00Z"):
+        send_notifications(organization.pk)
+    counts = [
+        remind_at("2027-01-02T12:00:00Z", then="None"),
+        remind_at("2027-01-04T10:00:00Z", then="Short"),  # which has no reminder; the lead still waits for one
+        remind_at("2027-01-05T09:00:00Z", then="Strategy call"),
+        remind_at("2027-01-05T09:01:00Z"),
+    ]
+    # The lead has not been told of this one.
+    booked(api, event_type_name="None", external_reference="silent", schedule_time="2027-01-07T10:00:00Z")
+    reminded = Appointment.objects.of(organization).get(external_reference="silent")
+    counts.append(remind_at("2027-01-02T12:00:00Z", then="Short"))
+    counts.append(remind_at("2027-01-07T09:30:00Z"))
+
+    assert counts == [0, 0, 1, 1, 1, 1]
+
+
+def test_of_the_same_time_a_lead_is_reminded_once_whatever_changes(
+    reminded: Appointment, organization: Organization, owner: Client
+):
+    with time_machine.travel("2027-01-04T10:00:00Z", tick=False):
+        remind_leads(organization=organization)
+        send_notifications(organization.pk)
+        EventType.objects.of(organization).update(reminder_hours=2)
+        actor = owner_actor(organization)
+        new_link: dict[str, Any] = {"meeting_url": "https://meet.example/2"}
+        edit_appointment(organization=organization, actor=actor, appointment=reminded, **new_link)
+        invited = [kind for kind, _ in mails_to_leads(organization)].count("LEAD_INVITED")
+    with time_machine.travel("2027-01-05T08:00:00Z", tick=False):
+        remind_leads(organization=organization)
+
+    assert (invited, reminders(organization)) == (2, 1)
+
+
+def test_answers_go_to_somebody_who_is_there(
+    api: ApiClient, organization: Organization, host: Membership, messages: None, mailoutbox: list[Any]
+):
+    setter = make_member(organization, "seth@acme.example", role=MemberRole.SETTER, first_name="Seth")
+    owner = owner_of(organization).user.email
+    asked = {"notify_lead": True, "host_email": host.user.email}
+    answerers = []
+    booked(api, **asked, setter_email=setter.user.email)
+    for leaving in (None, host, setter):
+        if leaving:
+            Membership.objects.of(organization).filter(pk=leaving.pk).update(is_active=False)
+            api.reschedule(notify_lead=True, schedule_time=f"2027-01-06T1{len(answerers)}:00:00Z")
+        answerers += [email.reply_to for email in sent_to_leads(organization, mailoutbox)]
+
+    assert [parseaddr(reply_to)[1] for [reply_to] in answerers] == [host.user.email, setter.user.email, owner]
 
 
 @pytest.mark.parametrize(

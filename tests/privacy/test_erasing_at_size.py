@@ -31,7 +31,7 @@ from optins.models import OptIn
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization, SavedView, SecurityEvent
 from pipeline_backend.celery import app
-from tests.client import ApiClient
+from tests.client import ApiClient, sync_payload
 from tests.factories import events_of, make_api, owner_of, snapshot_of
 from tests.imports.files import expire_turns
 from tests.merging.leads import book, make_lead
@@ -661,6 +661,8 @@ def test_nothing_is_accepted_for_a_lead_while_a_worker_erases_it(api: ApiClient,
     """L49: repeated later, it makes a new lead."""
     lead_id = make_lead(api, "ada@example.com")
     known = book(api, "ada@example.com", "known")
+    synced = "/api/external/sync/SCHEDULER_A/appointments/b-1"
+    assert api.put(synced, sync_payload()).status_code == 201
     Erasure.objects.create(organization=organization, lead_id=lead_id, updated_at=now(), **actor_columns(SYSTEM))
     before = snapshot_of(organization)
 
@@ -671,10 +673,16 @@ def test_nothing_is_accepted_for_a_lead_while_a_worker_erases_it(api: ApiClient,
         api.patch(f"/api/external/leads/{lead_id}", {"first_name": "Ada"}),
         api.post(f"/api/external/leads/{lead_id}/notes", {"note": "Call her"}),
         api.post(f"/api/external/appointments/{known}/notes", {"note": "Call her"}),
+        api.reschedule(external_reference="known", notes="Call her"),
+        api.cancel(external_reference="known", notes="Call her"),
+        api.patch(f"/api/external/appointments/{known}", {"outcome_role": "WON"}),
+        api.patch(f"/api/external/leads/{lead_id}/status", {"status_id": api.get_status("WON")["id"]}),
+        api.put(synced, sync_payload(changed_at="2026-12-01T11:00:00Z", state="CANCELED")),
+        api.put("/api/external/sync/SCHEDULER_A/appointments/b-2", sync_payload()),
     ]
 
     text = "The lead is being erased; send the request again"
-    assert [(answer.status_code, answer.json()["message"]) for answer in refused] == [(503, text)] * 6
+    assert [(answer.status_code, answer.json()["message"]) for answer in refused] == [(503, text)] * 12
     assert {answer.headers["Retry-After"] for answer in refused} == {"60"}
     assert snapshot_of(organization) == before
     rows = [{"email": email, "first_name": "Ada"} for email in ("ada@example.com", "bob@example.com")]

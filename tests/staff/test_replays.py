@@ -163,6 +163,15 @@ REASONS = {
 }
 
 
+def test_a_replay_to_a_deleted_endpoint_says_that_it_was_deleted(owner: Client, endpoint: Endpoint) -> None:
+    Endpoint.objects.of(endpoint.organization).update(is_active=False, deleted_at=now())
+    delivery = Delivery.objects.of(endpoint.organization).first()
+
+    response = owner.post(admin_url(Delivery, "replay", delivery.pk))
+
+    assert form_errors(response) == ["This endpoint was deleted. Its deliveries can't be replayed."]
+
+
 @pytest.mark.parametrize("action", REASONS)
 def test_a_replay_to_a_disabled_endpoint_is_refused_with_the_reason(
     action: str, owner: Client, endpoint: Endpoint

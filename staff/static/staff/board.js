@@ -34,7 +34,7 @@
   }
 
   // Sends a move. `undo` puts the card back where it was.
-  async function move(card, to, undo, canUndo = true) {
+  async function move(card, to, undo) {
     const data = new FormData();
     for (const input of form.querySelectorAll("input")) data.set(input.name, input.value);
     data.set("card", card.dataset.position);
@@ -61,20 +61,8 @@
     } else {
       place(card, answer.card, answer.column);
     }
-    const column = keyOf(card);
     say(answer.message, answer.state !== "moved");
-    if (answer.state === "moved" && to !== column && canUndo && answer.undo) offerUndo(answer.undo, idOf(card), column);
-  }
-
-  // Of an outcome, the button is a form's, which also undoes what it has changed of the lead.
-  function offerUndo(html, id, column) {
-    const undo = parse(html).firstElementChild;
-    message.append(" ", undo);
-    if (undo.hasAttribute("formaction")) return;
-    undo.addEventListener("click", () => {
-      const card = all(".board-card").find((each) => idOf(each) === id);
-      if (card) move(card, column, () => {}, false);
-    });
+    if (answer.state === "moved" && answer.undo) message.append(" ", parse(answer.undo).firstElementChild);
   }
 
   // Puts the present card into its present column: where it was dropped, or else at the top.
