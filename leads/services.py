@@ -16,7 +16,7 @@ from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
 from foundation.api.emails import email_key, spellings
-from foundation.api.exceptions import BeingErased, Conflict, ValidationFailed
+from foundation.api.exceptions import BeingErased, Conflict, ResourceNotFound, ValidationFailed
 from foundation.api.fields import MAX_NAME_LENGTH
 from foundation.api.sql_serializers import Tenant
 from foundation.db.compiled import CompiledQuery, Param
@@ -309,10 +309,8 @@ def build_status_change(lead: Lead, actor: Actor, from_status_id: UUID | None = 
 
 
 @atomic_with_retry
-def change_status(
-    *, organization: Organization, actor: Actor, lead_id: UUID, status_id: UUID, since: datetime | None = None
-) -> Lead | None:
-    """Lock the lead; return it, or None if there is none. It has the status since now, or `since` if that is restored.
+def change_status(*, organization: Organization, actor: Actor, lead_id: UUID, status_id: UUID) -> Lead | None:
+    """Lock the lead; return it, or None if there is none.
 
     Raises ValidationFailed unless the board has the status, and BeingErased while a worker erases the lead.
     """
@@ -320,9 +318,25 @@ def change_status(
     if lead is not None:
         check_not_being_erased(lead)
         lead.status = get_board_status(organization, Board.LEAD, status_id, current=lead.status_id)
-        lead.status_since = since or lead.status_since
         save_lead(lead, actor=actor)
     return lead
+
+
+@atomic_with_retry
+def restore_status(
+    *, organization: Organization, actor: Actor, lead_id: UUID, status_id: UUID, since: datetime | None
+) -> None:
+    """Give a lead a former status back, also a retired one, and since when it had it. Locks it.
+
+    Raises as `change_status` does, and ResourceNotFound if the lead is gone.
+    """
+    lead = lock_lead(organization, lead_id)
+    if lead is None:
+        raise ResourceNotFound
+    check_not_being_erased(lead)
+    lead.status = get_board_status(organization, Board.LEAD, status_id, current=status_id)
+    lead.status_since = since or lead.status_since
+    save_lead(lead, actor=actor)
 
 
 @atomic_with_retry

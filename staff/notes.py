@@ -244,13 +244,14 @@ class NoteAdmin(NotePage):
 
     def save_model(self, request: HttpRequest, obj: Note, form: NoteChangeForm, change: bool) -> None:
         # The API can mention members whom the text doesn't name.
-        others = {*obj.mention_users.all()} - find_mentioned(obj.organization, form.initial["note"])
+        former = find_mentioned(obj.organization, form.initial["note"])
+        mentions = [*({*obj.mention_users.all()} - former) | form.mentions]
         services.change_note(
             organization=obj.organization,
             actor=actor_of(request),
             appointment_id=obj.appointment_id,
             note_id=obj.pk,
-            changes={"note": form.cleaned_data["note"], "mentions": [*others | form.mentions]},
+            changes={"note": form.cleaned_data["note"], "mentions": mentions, "named_before": former},
         )
 
     @staticmethod

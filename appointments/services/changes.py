@@ -181,10 +181,13 @@ def undo_outcome(
     replace_outcome(stored, former)
     outcome_since, status_since = (datetime.fromisoformat(text) if text else None for text in since)
     stored.outcome_since = outcome_since or stored.outcome_since
-    lead_status_id = lead_status[0] if is_moved else None
-    options: dict[str, Any] = {"effects": Effects(OUTCOME_CHANGED), "lead_status_id": lead_status_id}
-    since_then = status_since if is_moved else None
-    options["change_lead"] = partial(restore_lead, steps=steps or {}, touch_point=touch_point, status_since=since_then)
+    lead_values = {}
+    if is_moved:
+        # Not `lead_status_id`, by which nobody sets a status that was retired since.
+        status = get_board_status(organization, Board.LEAD, lead_status[0], current=lead_status[0])
+        lead_values = {"status": status, "status_since": status_since or lead.status_since}
+    restore = partial(restore_lead, steps=steps or {}, touch_point=touch_point, values=lead_values)
+    options: dict[str, Any] = {"effects": Effects(OUTCOME_CHANGED), "change_lead": restore}
     save_appointment(stored, previous, actor, **options, notifies=False)
     return stored
 
@@ -327,11 +330,12 @@ def restore_lead(
     *,
     steps: Mapping[str, Sequence[str | None]],
     touch_point: Sequence[str | None] | None,
-    status_since: datetime | None,
+    values: Mapping[str, object],
 ) -> None:
-    """Remove the next steps as `remove_steps` does; the lead gets a status that it has had since then."""
+    """Remove the next steps as `remove_steps` does, and set the lead's values."""
     remove_steps(lead, steps=steps, touch_point=touch_point)
-    lead.status_since = status_since or lead.status_since
+    for name, value in values.items():
+        setattr(lead, name, value)
 
 
 def move_lead(lead: Lead, status_id: UUID | None, role: StatusRole | None, actor: Actor) -> None:

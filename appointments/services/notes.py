@@ -58,7 +58,8 @@ def change_note(
 ) -> Json | None:
     """Change text and mentions of a note, notify newly mentioned members, and return its JSON.
 
-    The mentions are e-mails, or members as `mentions`. Raises as `find_own_note` does, and ValidationFailed if an
+    The mentions are e-mails, or members as `mentions`; no one is notified of whom the text named before as
+    `named_before`. Raises as `find_own_note` does, and ValidationFailed if an
     e-mail belongs to no active member. Locks the appointment.
     """
     appointment, note = lock_own_note(organization, actor, appointment_id, note_id)
@@ -66,7 +67,7 @@ def change_note(
     change_text(note, changes.get("note"))
     if "mention_emails" in changes or "mentions" in changes:
         mentions = changes.get("mentions") or find_mentioned(organization, changes.get("mention_emails") or ())
-        known = {*note.mention_users.values_list("pk", flat=True)}
+        known = {*note.mention_users.values_list("pk", flat=True), *(row.pk for row in changes.get("named_before", ()))}
         note.mention_users.set(mentions)
         notify_mentioned(note, [member for member in mentions if member.pk not in known], actor)
     if NoteDetailSerializer.get_text(organization, note.pk) != before:

@@ -144,7 +144,9 @@ class OutcomeForm(ConfirmationForm):
         if self.preset is None:
             lead_status.choices = [("", "Move it with the outcome"), *lead_status.choices]
             lead_status.initial = ""
-        elif lead.status.role not in PAID_ROLES or self.preset.role in PAID_ROLES:
+        elif lead.status.role != self.preset.role and not (
+            lead.status.role in PAID_ROLES and self.preset.role not in PAID_ROLES
+        ):
             lead_status.initial = default_of_role(others, self.preset.role, "is_lead_default") or lead.status_id
 
     @property

@@ -9,9 +9,10 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from foundation.api.exceptions import Conflict
+from leads import services
 from leads.models import Lead
 from leads.phones import Phone, parse_phone
-from leads.services import change_status, edit_lead
+from leads.services import edit_lead
 from organizations.actors import Actor
 from organizations.models import CAN_BE_ASSIGNED, Membership
 from staff.leads.next_steps import HandOverField, next_url, open_steps
@@ -99,7 +100,9 @@ def status_values(lead: Lead) -> list[str | None]:
 def restore_status(actor: Actor, lead: Lead, before: list[Any], after: list[Any]) -> None:
     """Give the lead its former status back, since when it had it."""
     since = datetime.fromisoformat(before[1]) if before[1] else None
-    change_status(organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=UUID(before[0]), since=since)
+    services.restore_status(
+        organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=UUID(before[0]), since=since
+    )
 
 
 def setter_and_steps(lead: Lead) -> list[Any]:

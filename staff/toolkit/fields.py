@@ -12,7 +12,7 @@ class TextField(forms.CharField):
 
 
 class LongTextField(forms.CharField):
-    """A text of several lines. Browsers send other line breaks than the API: they don't make it another text."""
+    """A text of several lines. Line breaks as browsers send them, and white space at its ends, make no other text."""
 
     def __init__(self, *, max_length: int | None = 10_000, rows: int | None = None, **options: Any) -> None:
         widget = widgets.UnfoldAdminTextareaWidget(attrs={"rows": rows} if rows else None)
@@ -23,7 +23,7 @@ class LongTextField(forms.CharField):
         return normalize_newlines(text) if isinstance(text, str) else text
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool(super().has_changed(normalize_newlines(initial or ""), normalize_newlines(data or "")))
+        return bool(super().has_changed(self.to_python(initial), self.to_python(data)))
 
 
 class EmailInput(widgets.UnfoldAdminEmailInputWidget):

@@ -131,6 +131,17 @@ def test_outcome_and_lead_are_changed_together_or_not_at_all(mia: Client, appoin
     assert snapshot_of(appointment.organization) == before
 
 
+def test_a_lead_with_another_status_of_the_outcomes_role_keeps_it(mia: Client, appointment: Appointment):
+    organization = appointment.organization
+    price = make_status(organization, "Lost: price", role="LOST")
+    Lead.objects.of(organization).update(status=price)
+    url = admin_url(Appointment, "set_lost", appointment.pk)
+
+    mia.post(url, form_data(mia, url))
+
+    assert (reloaded(appointment).outcome.role, reloaded(appointment.lead).status) == ("LOST", price)
+
+
 @pytest.mark.parametrize("choice", ["the outcome's", "as it is"])
 def test_a_lead_that_has_moved_since_the_form_was_opened_is_looked_at_again(
     choice: str, mia: Client, appointment: Appointment
@@ -197,6 +208,19 @@ def test_an_outcome_can_be_undone_with_all_that_came_of_it(mia: Client, appointm
         "lead.status_changed": 1,
     }
     assert Notification.objects.of(organization).count() == mails
+
+
+def test_an_undo_brings_a_retired_status_of_the_lead_back(mia: Client, appointment: Appointment):
+    organization = appointment.organization
+    price = make_status(organization, "Lost: price", role="LOST", is_active=False)
+    Lead.objects.of(organization).update(status=price)
+    url, fields = undo_fields(press(mia, "set_no_show", appointment))
+    marked = reloaded(appointment.lead).status.role
+
+    done = mia.post(url, fields)
+
+    assert (marked, shown_messages(done)[-1]) == ("NO_SHOW", "Undone. The outcome is Appointment booked again.")
+    assert reloaded(appointment.lead).status == price
 
 
 def test_only_who_has_set_an_outcome_undoes_it_and_only_at_once(

@@ -19,7 +19,7 @@ from organizations.services import add_member, change_member
 from staff.toolkit import bulk
 from statuses.models import Status
 from tests.client import ApiClient
-from tests.factories import make_api, make_member, notifications_of, owner_actor, owner_of
+from tests.factories import make_api, make_member, make_status, notifications_of, owner_actor, owner_of
 from tests.merging.leads import book, make_lead
 from tests.staff.pages import admin_url, list_url, logged_in_client, shown_messages
 from webhooks.models import Event
@@ -247,6 +247,8 @@ def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointm
     """Setter with the next steps, status, and outcome with the leads' status. What has changed since stays."""
     owner, stranger = logged_in_client(owner_of(organization)), make_member(organization, "x@acme.example")
     leads, member = list(Lead.objects.of(organization)), make_member(organization, "new@acme.example")
+    retired = make_status(organization, "Retired", is_active=False)
+    Lead.objects.of(organization).filter(pk=leads[1].pk).update(status=retired)
     actor = owner_actor(organization)
     set_next_step(organization=organization, actor=actor, lead_id=leads[0].pk, at=now(), type="CALL", owner=None)
     lost, won = (Status.objects.of(organization).get(role=role) for role in ("LOST", "WON"))

@@ -13,6 +13,7 @@ from notifications.models import Kind, Notification
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
+from tests.client import ApiClient
 from tests.factories import make_member, owner_of, snapshot_of
 from tests.jobs import send_notifications
 from tests.staff.forms import form_data
@@ -144,6 +145,18 @@ def test_the_mentions_of_an_appointments_note_follow_its_text(
     assert ([*note.mention_users.all()], mentions_of(organization)) == ([ada], [])
 
 
+def test_an_edit_notifies_nobody_whom_the_text_named_before(
+    appointment: Appointment, api: ApiClient, organization: Organization, sam: Membership, owner: Client
+) -> None:
+    """A text of the API notifies nobody by itself."""
+    written = api.post(f"/api/external/appointments/{appointment.pk}/notes", {"note": "@Sam Ode, plese call"})
+    note = Note.objects.of(organization).get(pk=written.json()["data"]["id"])
+
+    change(owner, note, "@Sam Ode, please call")
+
+    assert mentions_of(organization) == []
+
+
 def test_an_edit_that_somebody_else_has_overtaken_is_refused(lead: Lead, owner: Client) -> None:
     note = add(owner, lead, "First")
     url = admin_url(LeadNote, "change", note.pk)
@@ -197,6 +210,7 @@ def test_a_note_that_is_saved_as_it_is_stays_as_it_is(
     client, row = logged_in_client(owner_of(organization)), lead if kind == "lead" else appointment
     note = add(client, row, "First line\r\nsecond line")
     stored = note.note
+    type(note).objects.of(organization).filter(pk=note.pk).update(note=f"\t{stored} \n")  # as the API can store it
     url = admin_url(type(note), "change", note.pk)
     sent = form_data(client, url)["note"].replace("\n", "\r\n")
     before = snapshot_of(organization)
