@@ -234,7 +234,8 @@ def cancel_replaced(
     appointment.synced_role = StatusRole.CANCELED.value
     appointment.synced_at, appointment.synced_hash = changed_at or appointment.synced_at, None
     details = {"canceled_by": CanceledBy.SYSTEM.value, "rescheduled_to": new_reference}
-    lead_stays = role_of(replacement.outcome) != StatusRole.CANCELED
+    was_over = appointment.ends_at < appointment.created_at
+    lead_stays = was_over or role_of(replacement.outcome) != StatusRole.CANCELED
     save_appointment(appointment, previous, actor, details=details, lead_stays=lead_stays, notifies=False)
 
 

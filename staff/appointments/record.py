@@ -50,7 +50,8 @@ def outcome_question(appointment: Appointment) -> str:
     text = f"How did it go? If you choose a canceled outcome: {effects(appointment, changes.cancel)}"
     booked = default_outcome(StatusRole.APPOINTMENT_BOOKED, appointment)
     if booked and can_be_booked_again(appointment):
-        text += f" If you choose a booked one: {effects(appointment, changes.replace_outcome, booked)}"
+        again = effects(appointment, changes.replace_outcome, booked)
+        text += f" If you choose a booked one, or one with the role Rescheduled: {again}"
     return text
 
 

@@ -78,7 +78,7 @@ def outcome_question(rows: list[Appointment]) -> str:
     if again := [copy(row) for row in rows if can_be_booked_again(row)]:
         for row in again:
             row.outcome = None  # not stored: it wouldn't be canceled any more
-        text += f" If you choose a booked one: {effects(Kind.CALL_BOOKED, again)}"
+        text += f" If you choose a booked one, or one with the role Rescheduled: {effects(Kind.CALL_BOOKED, again)}"
     return text
 
 

@@ -90,7 +90,7 @@ def test_the_page_that_cancels_several_says_which_leads_get_an_email(
     assert "? 2 leads get a cancellation by e-mail. The host," in question("cancel_selected", *rows)
     assert "outcome: Ada gets a cancellation by e-mail. The host," in question("set_outcome_selected", *rows[1:])
     assert "? No lead gets an e-mail. The host," in question("cancel_selected", *rows[2:])
-    assert "a booked one: Ada gets an invitation by e-mail. The host," in question("set_outcome_selected", *rows)
+    assert "Rescheduled: Ada gets an invitation by e-mail. The host," in question("set_outcome_selected", *rows)
     assert "a booked one" not in question("set_outcome_selected", *rows[:2])
 
 
@@ -106,7 +106,8 @@ def test_the_page_of_the_outcome_says_who_is_invited_if_a_canceled_call_is_booke
 
     assert "a booked one" not in before
     assert question.endswith(
-        "If you choose a booked one: Hana Host gets an invitation by e-mail. Ada gets an invitation by e-mail."
+        "If you choose a booked one, or one with the role Rescheduled: Hana Host gets an invitation by e-mail. "
+        "Ada gets an invitation by e-mail."
     )
 
 
