@@ -365,8 +365,12 @@ def check_not_erased(lead: Lead) -> None:
 
 
 def check_not_being_erased(lead: Lead) -> None:
-    if Erasure.objects.of(lead.organization).filter(~IS_WITHDRAWABLE, lead_id=lead.pk, finished_at=None).exists():
+    if is_being_erased(lead):
         raise BeingErased
+
+
+def is_being_erased(lead: Lead) -> bool:
+    return Erasure.objects.of(lead.organization).filter(~IS_WITHDRAWABLE, lead_id=lead.pk, finished_at=None).exists()
 
 
 @atomic_with_retry

@@ -67,11 +67,10 @@ def cancel_appointment(
 ) -> Appointment:
     """Cancel any appointment for staff, a scheduler's too. Repeating it is safe. Locks it, then its lead.
 
-    Raises Conflict for notes if the lead was erased.
+    Raises Conflict for notes if the lead was erased, and BeingErased while a worker erases it.
     """
     stored = get_for_update(organization, appointment.pk)
-    if notes:
-        check_not_erased(stored.lead)
+    (check_not_erased if notes else check_not_being_erased)(stored.lead)
     is_repeated = role_of(stored.outcome) == StatusRole.CANCELED
     return cancel_with_note(stored, actor, notes, {}, is_repeated=is_repeated)
 
@@ -169,13 +168,15 @@ def undo_outcome(
     when they had the outcome and the status, as ISO timestamps, is restored, too. The next `steps` that came with the
     outcome go, as in `remove_steps`.
 
-    Records the events. Raises Conflict if the outcome has changed since. Locks the appointment, then its lead.
+    Records the events. Raises Conflict if the outcome has changed since, and BeingErased while a worker erases the
+    lead. Locks the appointment, then its lead.
     """
     stored, undone = get_for_update(organization, appointment.pk), outcome[1]
     former = Status.objects.of(organization).filter(pk=outcome[0]).first()
     if stored.outcome_id != undone or former is None:
         raise Conflict("The outcome has changed since. Nothing was undone")
     lead = get_lead_for_update(organization=organization, lead_id=stored.lead_id)
+    check_not_being_erased(lead)
     is_moved = lead_status[0] != lead_status[1] == lead.status_id
     previous = stored.outcome
     replace_outcome(stored, former)

@@ -19,7 +19,7 @@ from appointments.services.leads import cancel_mails_to
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from leads.models import Lead
-from leads.services import get_lead_for_update, lock_lead
+from leads.services import get_lead_for_update, is_being_erased, lock_lead
 from notifications.lead_messages import fill_in_message, sample_values
 from notifications.models import Kind, LeadMessage, Notification
 from notifications.services import insert_notifications
@@ -55,7 +55,7 @@ def remind_lead(organization: Organization, appointment_id: UUID) -> None:
         return
     appointment.lead = get_lead_for_update(organization=organization, lead_id=appointment.lead_id)
     message = active_message(Kind.LEAD_REMINDED, appointment)
-    if message and accepts_mail(appointment.lead):
+    if message and accepts_mail(appointment.lead) and not is_being_erased(appointment.lead):
         insert_notifications([build_lead_notification(message, appointment)])
 
 

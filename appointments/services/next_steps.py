@@ -12,7 +12,7 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
 from leads.models import Lead, NextStep
-from leads.services import check_not_erased, get_lead_for_update, recompute_next_step
+from leads.services import check_not_being_erased, check_not_erased, get_lead_for_update, recompute_next_step
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 
@@ -87,7 +87,8 @@ def finish_next_step(
 ) -> NextStep:
     """Mark a next step as done. Raises ValidationFailed if there is no such lead.
 
-    Raises Conflict if the step is done, or gone, or no longer has the version.
+    Raises Conflict if the step is done, or gone, or no longer has the version; BeingErased while a worker erases the
+    lead.
     """
     lead, step = get_open_step(organization, lead_id, step_id, version)
     if is_touch_point(lead, step):
@@ -117,6 +118,7 @@ def remove_steps(
 
 def get_open_step(organization: Organization, lead_id: UUID, step_id: UUID, version: str = "") -> tuple[Lead, NextStep]:
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
+    check_not_being_erased(lead)
     step = NextStep.objects.of(organization).filter(pk=step_id, lead=lead).first()
     if step is None:
         raise Conflict("This step is gone")

@@ -19,11 +19,13 @@ from foundation.outbox import State
 from leads.merging import merge_leads, undo_merge
 from leads.models import Lead, LeadMerge
 from leads.privacy.erasing import request_erasure
+from leads.privacy.models import Erasure
 from notifications import daily_limit
 from notifications.lead_messages import STANDARD_TEXTS
 from notifications.models import LEAD_KINDS, Kind, LeadMessage, Notification
 from notifications.queues import EMAILS
 from notifications.services import lead_unsubscribe_url
+from organizations.actors import SYSTEM, actor_columns
 from organizations.models import MemberRole, Membership, Organization, User
 from statuses.models import Status
 from tests.client import ApiClient, booking_payload
@@ -358,7 +360,8 @@ def test_answers_go_to_somebody_who_is_there(
 
 
 @pytest.mark.parametrize(
-    "reason", ["begun", "canceled", "canceled silently", "rescheduled", "unsubscribed", "off", "booked silently"]
+    "reason",
+    ["begun", "canceled", "canceled silently", "rescheduled", "unsubscribed", "off", "booked silently", "being erased"],
 )
 def test_there_is_no_reminder(reason: str, reminded: Appointment, api: ApiClient, organization: Organization):
     with time_machine.travel("2027-01-02T11:00:00Z"):
@@ -370,6 +373,9 @@ def test_there_is_no_reminder(reason: str, reminded: Appointment, api: ApiClient
             api.patch(f"/api/external/appointments/{reminded.pk}", {"outcome_role": "RESCHEDULED"})
         if reason == "unsubscribed":
             Lead.objects.of(organization).update(unsubscribed_at=datetime.now(UTC))
+        if reason == "being erased":
+            columns = {"organization": organization, "lead_id": reminded.lead_id, **actor_columns(SYSTEM)}
+            Erasure.objects.create(updated_at=datetime.now(UTC), **columns)
         if reason == "off":
             LeadMessage.objects.of(organization).filter(kind=Kind.LEAD_REMINDED).update(is_active=False)
         if reason == "booked silently":

@@ -4,6 +4,7 @@ import cProfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,8 @@ from django.contrib.admin.models import LogEntry
 from django.db import OperationalError, connection
 from django.test import Client
 
+from appointments.models import Appointment
+from appointments.services import set_next_step
 from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import now
 from leads.imports import turns
@@ -36,7 +39,7 @@ from tests.factories import events_of, make_api, owner_of, snapshot_of
 from tests.imports.files import expire_turns
 from tests.merging.leads import book, make_lead
 from tests.staff.forms import form_data
-from tests.staff.pages import admin_url, logged_in_client
+from tests.staff.pages import admin_url, form_errors, logged_in_client
 
 EMAIL, ROWS = "ada@example.com", 20_000
 TABLES = ["leads_importrow", "leads_import", "webhooks_event", "django_admin_log", "notifications_notification"]
@@ -663,6 +666,8 @@ def test_nothing_is_accepted_for_a_lead_while_a_worker_erases_it(api: ApiClient,
     known = book(api, "ada@example.com", "known")
     synced = "/api/external/sync/SCHEDULER_A/appointments/b-1"
     assert api.put(synced, sync_payload()).status_code == 201
+    by = {"organization": organization, "actor": SYSTEM, "lead_id": lead_id}
+    step = set_next_step(**by, at=now() + timedelta(days=1), type="CALL")
     Erasure.objects.create(organization=organization, lead_id=lead_id, updated_at=now(), **actor_columns(SYSTEM))
     before = snapshot_of(organization)
 
@@ -684,6 +689,10 @@ def test_nothing_is_accepted_for_a_lead_while_a_worker_erases_it(api: ApiClient,
     text = "The lead is being erased; send the request again"
     assert [(answer.status_code, answer.json()["message"]) for answer in refused] == [(503, text)] * 12
     assert {answer.headers["Retry-After"] for answer in refused} == {"60"}
+    owner = logged_in_client(owner_of(organization))
+    step_url, cancel_url = admin_url(Lead, "finish_next_step", lead_id), admin_url(Appointment, "cancel", known)
+    for url, form in ((step_url, {"step": step.pk}), (cancel_url, form_data(owner, cancel_url))):
+        assert form_errors(owner.post(url, form)) == [text]
     assert snapshot_of(organization) == before
     rows = [{"email": email, "first_name": "Ada"} for email in ("ada@example.com", "bob@example.com")]
     imported = api.post("/api/external/leads/import", {"rows": rows}).json()["data"]["rows"]
