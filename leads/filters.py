@@ -79,7 +79,8 @@ class LeadFilter(CountedListFilter):
     ordering = filters.OrderingFilter("created_at", "updated_at")
 
     def filter_email(self, leads: LeadQuerySet, name: str, email: str) -> LeadQuerySet:
-        return leads.with_email(self.organization.pk, email)
+        # A + that was not encoded arrives as a space, which no e-mail has.
+        return leads.with_email(self.organization.pk, email.replace(" ", "+"))
 
 
 class LeadStatusChangeFilter(RelatedListFilter):

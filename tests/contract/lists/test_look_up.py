@@ -6,6 +6,7 @@ from appointments.models import Appointment
 from appointments.services import edit_appointment
 from leads.models import Lead
 from statuses.models import Status
+from tests.client import ApiClient
 from tests.contract.assertions import assert_invalid_fields
 from tests.factories import make_event_type, make_provider_appointment, owner_actor, set_columns
 
@@ -199,3 +200,13 @@ def test_a_phone_without_a_country_is_read_in_the_organizations_own(api, caller,
 
     assert_invalid_fields(api.get(LEADS, {"phone": "020 7946 0000"}), "phone")
     assert ids(api, LEADS, {"phone": "011442079460000"}) == [caller]
+
+
+def test_a_plus_sign_in_an_email_need_not_be_encoded(api: ApiClient) -> None:
+    lead_id = api.submit(email="ada+work@example.com").json()["data"]["lead_id"]
+
+    found = [
+        api.get(f"{LEADS}?email={text}").json()["data"] for text in ("ada+work@example.com", "ada%2Bwork@example.com")
+    ]
+
+    assert [[row["id"] for row in rows] for rows in found] == [[lead_id]] * 2
