@@ -142,8 +142,10 @@ def test_a_setter_moves_a_card_by_menu_and_by_drag_and_a_colleague_sees_it(membe
         with page.expect_response(lambda response: response.request.method == "POST"):
             page.mouse.up()
         expect(new).to_contain_text("Mobo")
-        page.reload()
-        expect(new).to_contain_text("Mobo")
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_text("Undone for 1.")).to_be_visible()
+        expect(booked).to_contain_text("Mobo")
+        assert page.url.endswith("?view=all&layout=board&q=mo.board")
 
 
 def test_a_manager_finds_days_rates_and_stories_in_three_clicks(members: Members):
