@@ -1,6 +1,6 @@
 """Rows with a version (`updated_at`) that know which of their columns have changed, and histories of their changes."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
@@ -29,6 +29,9 @@ class StoredChanges:
         for name in columns:
             first = known[name][0] if name in known else row.stored_values[name]
             known[name] = first, getattr(row, name)
+        for name, since in row.times.items():
+            if name in columns and since not in known:
+                known[since] = row.stored_values.get(since), None
 
 
 _recording: ContextVar[StoredChanges | None] = ContextVar("recording", default=None)
@@ -55,6 +58,8 @@ class VersionedModel(TenantModel):
     """A row whose `updated_at` rises with every change, except of `unversioned` columns, which are not shown."""
 
     unversioned: ClassVar[Collection[str]] = ()
+    # By column, the one that a trigger sets to when it changes.
+    times: ClassVar[Mapping[str, str]] = {}
     stored_values: dict[str, Any]  # as the row was read; a new row has none
 
     updated_at = MillisecondDateTimeField(default=now, editable=False)

@@ -52,7 +52,6 @@ CUSTOM = "custom_values"
 NOT_UNDONE = {
     *("updated_at", "next_step_at", "next_step_type", "next_step_note"),
     *("invited", "invitation_sequence", "calendar_domain", "synced_role", "synced_at", "synced_hash"),
-    *("status_since", "outcome_since"),
 }
 # By row of this import, the version that its last change had, if no one else has changed it in between.
 FOLLOW_VERSIONS = """
@@ -306,9 +305,10 @@ def import_name(stored: Import) -> str:
 def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[Sequence[str]]) -> list[str]:
     """Give the subject's columns that still have the imported values the former ones; return the names of the others.
 
-    Of each of the groups, all columns are restored or none.
+    Of each of the groups, all columns are restored or none. With a status, since when the subject had it is restored.
     """
-    columns: dict[str, list[Any]] = row.columns or {}
+    columns: dict[str, list[Any]] = dict(row.columns or {})
+    times = {name: columns.pop(since)[0] for name, since in subject.times.items() if since in columns}
     together = [[name for name in group if name in columns] for group in groups]
     grouped = {name for group in together for name in group}
     together += [[name] for name in columns if name not in grouped]
@@ -319,6 +319,9 @@ def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[S
                 set_value(subject, name, parsed(subject, name, columns[name][0]))
         else:
             others.append(names[0])
+    for name, at in times.items():
+        if subject.is_changed(name):
+            set_value(subject, subject.times[name], parsed(subject, subject.times[name], at))
     return others
 
 

@@ -71,6 +71,8 @@ def test_leads_are_deleted_and_get_their_values_back_and_what_has_changed_since_
     make_custom_field(organization, "LEAD", "plan")
     bob = make_lead(api, "bob@example.com", first_name="Bob", phone_e164="+493012345678", phone_country="DE")
     api.patch(f"/api/external/leads/{bob}", {"custom_fields": {"budget": 5, "plan": "small"}})
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    Lead.objects.of(organization).filter(pk=bob).update(status_since=since)
     before, events_before = api.get_lead(str(bob)), events_of(organization)
     rows = [
         ["bob@example.com", "Robert", "Builder", "030 87654321", "Follow-up", "9", "large"],
@@ -100,6 +102,7 @@ def test_leads_are_deleted_and_get_their_values_back_and_what_has_changed_since_
     assert {name: after[name] for name in names} == {name: before[name] for name in names}
     assert [after["last_name"], *(field["value"] for field in after["custom_fields"])] == ["Smith", 7, "small"]
     assert ids_of(organization).keys() == {"bob", "cat", "dan", "fay", "hal"}
+    assert Lead.objects.of(organization).get(pk=bob).status_since == since
     reasons = stays(page)
     assert [(name, reason.partition(", by ")[0]) for name, reason in reasons] == [
         ("Bob Smith", "Changed since, so it stays: last name, Budget."),
@@ -469,6 +472,8 @@ def test_the_status_of_a_lead_stays_if_another_appointment_has_it_since(
         make_lead(api, f"{name}@example.com")
     api.book(lead_email="bob@example.com", external_reference="b-1")
     api.book(lead_email="bob@example.com", external_reference="b-2")
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    Appointment.objects.of(organization).filter(external_reference="b-1").update(outcome_since=since)
     rows = [["a-1", "ann@example.com", FUTURE, "Coaching", "", "", ""], ["b-1", "", "", "", "", "Won", ""]]
     page = Page(mia, organization, csv_file(HEADER, *rows), kind="APPOINTMENTS").run()
     api.book(lead_email="ann@example.com", external_reference="a-2", schedule_time="2031-03-05T10:00:00Z")
@@ -482,6 +487,8 @@ def test_the_status_of_a_lead_stays_if_another_appointment_has_it_since(
 
     names = dict(Lead.objects.of(organization).values_list("email", "status__name"))
     assert names == {"ann@example.com": "Appointment booked", "bob@example.com": "Won"}
+    first = Appointment.objects.of(organization).get(external_reference="b-1")
+    assert (first.outcome.name, first.outcome_since) == ("Appointment booked", since)
     assert {reason for _, reason in stays(page)} == {
         "Its status stays, because another appointment is to come.",
         "Its status stays, because another appointment has got this outcome since.",
