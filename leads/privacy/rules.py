@@ -154,5 +154,6 @@ empty_rows(
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(LeadStatusChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
 delete_rows(DeletedLeadNote, LeadChange, LeadMerge, LeadNote, NextStep, PossibleDuplicate)
-count_as_activity(LeadNote, "created_at")
+count_as_activity(LeadNote, "created_at", "edited_at")
+count_as_activity(DeletedLeadNote, "created_at")
 count_as_activity(NextStep, "created_at", "at", "done_at")

@@ -7,14 +7,13 @@ from uuid import UUID
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.core.validators import URLValidator
 from django.db.models import Model
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminURLInputWidget
 from uuid_utils.compat import uuid7
 
 from foundation.api.emails import IS_ERASED, NOT_ASCII, parse_email
-from foundation.api.fields import YEARS
+from foundation.api.fields import YEARS, parse_http_url
 from foundation.db.timestamps import isoformat_z
 from organizations.versions import VersionedModel
 from staff.toolkit.actions import add_form_errors
@@ -112,6 +111,17 @@ def accepted_email(form: forms.BaseForm, name: str) -> str:
         raise ValidationError(EMAIL_PROBLEMS.get(str(error), "Enter an e-mail address.")) from None
 
 
+URL_PROBLEM = "Enter an http or https URL. Quotes, <, >, backslashes and invisible characters aren't allowed."
+
+
+def validate_url(text: str) -> None:
+    """Raise ValidationError for what the API refuses."""
+    try:
+        parse_http_url(text)
+    except ValueError:
+        raise ValidationError(URL_PROBLEM) from None
+
+
 class WebAddressField(forms.URLField):
     """An http or https URL with the API's limits; None when empty."""
 
@@ -124,5 +134,4 @@ class WebAddressField(forms.URLField):
             widget=UnfoldAdminURLInputWidget,
             **kwargs,
         )
-        # Django's form field also allows ftp.
-        self.validators = [URLValidator(schemes=["http", "https"])]
+        self.validators = [validate_url]

@@ -115,6 +115,22 @@ def plan_step(api: ApiClient, lead: Lead) -> None:
         set_next_step(organization=lead.organization, actor=SYSTEM, lead_id=lead.pk, at=at, type="CALL")
 
 
+def add_old_note(api: ApiClient, lead: Lead) -> str:
+    """Return the path of a note that was written long ago."""
+    notes = f"/api/external/leads/{lead.pk}/notes"
+    id = api.post(notes, {"note": "Called"}).json()["data"]["id"]
+    LeadNote.objects.of(lead.organization).filter(pk=id).update(created_at=timezone.now() - 399 * DAY)
+    return f"{notes}/{id}"
+
+
+def edit_old_note(api: ApiClient, lead: Lead) -> None:
+    api.patch(add_old_note(api, lead), {"note": "Call her in March"})
+
+
+def delete_old_note(api: ApiClient, lead: Lead) -> None:
+    api.delete(add_old_note(api, lead))
+
+
 ACTS: dict[str, Act] = {
     "the lead is changed": lambda api, lead: api.patch(f"/api/external/leads/{lead.pk}", {"last_name": "Lovelace"}),
     "an opt-in": lambda api, lead: api.submit(email=lead.email),
@@ -122,6 +138,8 @@ ACTS: dict[str, Act] = {
     "an appointment to come, booked long ago": book_upcoming,
     "a note": lambda api, lead: api.post(f"/api/external/leads/{lead.pk}/notes", {"note": "Called"}),
     "the time of a next step, set long ago": plan_step,
+    "an edit of a note of long ago": edit_old_note,
+    "the deletion of a note of long ago": delete_old_note,
 }
 
 

@@ -119,11 +119,17 @@ def test_an_existing_lead_can_be_chosen_for_a_booking(closer: Client, event_type
     )
 
 
+URL_PROBLEM = "Enter an http or https URL. Quotes, <, >, backslashes and invisible characters aren't allowed."
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({}, "Choose a lead or enter an e-mail, but not both."),
-        ({"lead_email": "ada@example.com", "meeting_url": "javascript:alert(1)"}, "Enter a valid URL."),
+        ({"lead_email": "ada@example.com", "meeting_url": "javascript:alert(1)"}, URL_PROBLEM),
+        # As pasted from a chat. The API refuses these, too.
+        ({"lead_email": "ada@example.com", "meeting_url": "https://meet.example/a\u200b"}, URL_PROBLEM),
+        ({"lead_email": "ada@example.com", "meeting_url": "https://meet.example/<b>"}, URL_PROBLEM),
         ({"lead_email": "ada@example.com", "lead_phone": "nobody"}, "Enter a valid phone number."),
         ({"lead_email": "ada@example.com", "lead_phone": "555-5555"}, "Enter a valid phone number."),
         ({"lead_email": "ada@example.com", "schedule_time_0": "0001-01-01"}, "Enter a year from 1970 to 2100."),
