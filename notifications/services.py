@@ -80,13 +80,18 @@ def read_lead_token(token: str) -> tuple[UUID, UUID] | None:
         return None
 
 
-def cancel_lead_mails(*, organization: Organization, subject_ids: Collection[UUID] | QuerySet[Any]) -> None:
-    """Cancel the waiting e-mails to leads about these appointments.
+def cancel_lead_mails(
+    *,
+    organization: Organization,
+    subject_ids: Collection[UUID] | QuerySet[Any],
+    kinds: Collection[str] = tuple(LEAD_KINDS),
+) -> None:
+    """Cancel the waiting e-mails to leads about these appointments, of these kinds.
 
     One that is being sent may still arrive, but isn't sent again if that fails.
     """
     waiting = Notification.objects.of(organization).filter(
-        kind__in=LEAD_KINDS, recipient=None, subject_id__in=subject_ids, state=State.PENDING
+        kind__in=kinds, recipient=None, subject_id__in=subject_ids, state=State.PENDING
     )
     waiting.update(**CANCELED, finished_at=Now())
 

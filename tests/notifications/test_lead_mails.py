@@ -93,6 +93,7 @@ def test_the_page_that_cancels_several_says_which_leads_get_an_email(
     assert "outcome: Ada gets a cancellation by e-mail. The host," in question("set_outcome_selected", *rows[1:])
     assert "? No lead gets an e-mail. The host," in question("cancel_selected", *rows[2:])
     assert "Rescheduled: Ada gets an invitation by e-mail. The host," in question("set_outcome_selected", *rows)
+    assert "entries of canceled calls again" in question("set_outcome_selected", *rows)
     assert "a booked one" not in question("set_outcome_selected", *rows[:2])
 
 
@@ -109,7 +110,8 @@ def test_the_page_of_the_outcome_says_who_is_invited_if_a_canceled_call_is_booke
     assert "a booked one" not in before
     assert question.endswith(
         "If you choose a booked one, or one with the role Rescheduled: Hana Host gets an invitation by e-mail. "
-        "Ada gets an invitation by e-mail."
+        "Ada gets an invitation by e-mail. If you choose any other: Hana Host gets an invitation by e-mail. "
+        "Ada isn't notified."
     )
 
 
@@ -570,6 +572,19 @@ def test_an_email_that_waits_is_not_sent_once_the_call_is_another(
 
     assert emails == []
     assert mails_to_leads(organization) == [("LEAD_INVITED", "CANCELED")]
+
+
+def test_a_cancellation_that_waits_is_sent_unless_the_call_is_booked_again(
+    api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any]
+):
+    appointment, actor = booked(api), owner_actor(organization)
+    waiting = []
+    for role in ("CANCELED", "LOST", "APPOINTMENT_BOOKED"):
+        status = Status.objects.of(organization).get(role=role)
+        edit_appointment(organization=organization, actor=actor, appointment=appointment, status_id=status.pk)
+        waiting.append(mails_to_leads(organization)[0])
+
+    assert waiting == [("LEAD_CANCELED", state) for state in ("PENDING", "PENDING", "CANCELED")]
 
 
 def test_values_make_no_message_larger_than_it_may_be(api: ApiClient, organization: Organization, messages: None):
