@@ -26,7 +26,7 @@ from leads.duplicates import keep_dismissals, restore_dismissals
 from leads.models import Lead, LeadMerge, NextStep, PossibleDuplicate
 from leads.privacy.models import Erasure, UndoneMerge
 from leads.serializers import LeadDetailSerializer, LeadSummarySerializer
-from leads.services import build_status_change
+from leads.services import build_status_change, forget_done_step
 from leads.topics import CREATED, MERGED, STATUS_CHANGED, UPDATED
 from organizations.actors import Actor, ActorFields, ActorKind, actor_columns
 from organizations.isolation import TenantModel
@@ -220,6 +220,8 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
         move_rows(model, field, lead, restored, ids.get(model, []))
     if dismissals := row.snapshot.get("dismissals"):  # older merges have none
         restore_dismissals(organization=organization, keep=lead.pk, restored=restored.pk, stored=dismissals)
+    forget_done_step(lead)
+    forget_done_step(restored)
     is_moved = lead.status_id != from_status_id
     if is_moved:
         insert_all(build_status_change(lead, actor, from_status_id))

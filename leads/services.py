@@ -263,6 +263,13 @@ def recompute_next_step(lead: Lead) -> None:
     lead.next_step_at, lead.next_step_type, lead.next_step_note = first
 
 
+def forget_done_step(lead: Lead) -> None:
+    """Unset a restored touch point that was a next step which has been done since, without storing it."""
+    at, type = lead.next_touch_point_at, lead.next_touch_point_type
+    if at and lead.next_steps.filter(done_at__isnull=False, at=at, type=type).exists():
+        lead.next_touch_point_at = lead.next_touch_point_type = None
+
+
 def next_step_to_come(lead: Lead) -> tuple[datetime | None, str | None]:
     """Return time and type of the earliest open step that has not passed. Runs a query only if the first one has."""
     if lead.next_step_at is None or now() < lead.next_step_at:

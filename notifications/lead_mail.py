@@ -1,15 +1,21 @@
 """Renders the e-mails to leads. Their text was filled in when they were queued, so a retry sends the same."""
 
+import re
 from email.utils import formataddr, parseaddr
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.message import sanitize_address
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 
 from notifications.lead_messages import MAX_NAME
 from notifications.mail import attach_invitation, build_email, single_line
 from notifications.models import Kind, Notification
 from notifications.services import lead_unsubscribe_url
+
+URL = re.compile(r"https?://[^\s<>\"]+", re.IGNORECASE)
+PUNCTUATION = ".,:;!?)'"  # at the end of a URL it is that of the sentence
 
 
 def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternatives:
@@ -19,6 +25,7 @@ def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternative
     _, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
     values = {
         "body": context["body"],
+        "linked_body": linked(context["body"], context["meeting_url"]),
         "organization": single_line(context["organization"]),
         # A test has no lead who could unsubscribe.
         "unsubscribe_url": lead_unsubscribe_url(notification.organization_id, lead_id) if lead_id else "",
@@ -37,6 +44,18 @@ def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternative
     if context["uid"] and notification.kind != Kind.LEAD_REMINDED:
         attach_invitation(email, notification.kind, context | {"description": context["body"]})
     return email
+
+
+def linked(text: str, meeting_url: str) -> SafeString:
+    """Return the text as HTML, with a link to each URL as it is: Django's `urlize` decodes escapes in its query."""
+    parts, end = [], 0
+    for match in URL.finditer(text):
+        url = match[0].rstrip(PUNCTUATION)
+        if meeting_url and match[0].startswith(meeting_url) and len(url) < len(meeting_url):
+            url = meeting_url
+        parts += [escape(text[end : match.start()]), format_html('<a href="{}" rel="nofollow">{}</a>', url, url)]
+        end = match.start() + len(url)
+    return mark_safe("".join([*parts, escape(text[end:])]))  # noqa: S308  # all parts are escaped
 
 
 def mailbox_name(text: str) -> str:

@@ -14,7 +14,7 @@ from leads.imports.undoing import CUSTOM, Reasons, change_since, leave_out_membe
 from leads.models import CustomField, Lead, LeadChange, LeadMerge, LeadStatusChange, PossibleDuplicate
 from leads.privacy.models import Erasure
 from leads.privacy.rules import relations_to
-from leads.services import recompute_touch_point, save_leads
+from leads.services import forget_done_step, recompute_touch_point, save_leads
 from leads.topics import CREATED
 from organizations.actors import Actor
 from organizations.isolation import TenantModel
@@ -79,6 +79,7 @@ def restore_leads(file_import: Import, rows: Sequence[ImportUndo], leads: Mappin
                 texts.append(STAYS_BOOKED if is_booked else STAYS_RESULT)
         texts.append(changed_values(lead, restore_columns(row, lead, GROUPS)))
         if TOUCH_POINT & columns.keys():
+            forget_done_step(lead)
             recompute_touch_point(lead, next_appointment=to_come.get(lead.pk))
         if reason := " ".join(filter(None, texts)):
             reasons[row.subject_id] = reason

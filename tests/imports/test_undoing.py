@@ -11,7 +11,13 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment, EventType, Note
-from appointments.services import delete_event_type, edit_appointment, refresh_touch_points, set_next_step
+from appointments.services import (
+    delete_event_type,
+    edit_appointment,
+    finish_next_step,
+    refresh_touch_points,
+    set_next_step,
+)
 from foundation.db.timestamps import now
 from leads.imports import services, undoing
 from leads.imports.models import Import, ImportState, ImportUndo
@@ -443,6 +449,23 @@ def test_next_step_dates_of_undone_leads_follow_the_appointments_and_steps_that_
         "moved": ("18", "APPOINTMENT"),
         "planned": ("05", "CALL"),
     }
+
+
+def test_the_date_of_a_next_step_that_was_done_since_does_not_come_back(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    lead = Lead.objects.of(organization).get(pk=make_lead(api, "ann@example.com"))
+    plan_call(lead, datetime(2031, 3, 5, 10, tzinfo=UTC))
+    header = ["email", "next step date", "next step"]
+    page = Page(mia, organization, csv_file(header, ["ann@example.com", FUTURE, "Follow-up"])).run()
+    actor, step = owner_actor(organization), lead.next_steps.get()
+    finish_next_step(organization=organization, actor=actor, lead_id=lead.pk, step_id=step.pk)
+    imported = Lead.objects.of(organization).get().next_touch_point_at
+
+    page.press("undo")
+
+    lead.refresh_from_db()
+    assert (imported, lead.next_touch_point_at) == (datetime(2031, 3, 3, 9, tzinfo=UTC), None)
 
 
 @pytest.mark.parametrize(("invitations", "is_reminded"), [(False, True), (True, True), (False, False)])

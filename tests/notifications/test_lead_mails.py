@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from email.parser import BytesParser
 from email.policy import default as modern
 from email.utils import parseaddr
+from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -585,6 +586,30 @@ def test_a_cancellation_that_waits_is_sent_unless_the_call_is_booked_again(
         waiting.append(mails_to_leads(organization)[0])
 
     assert waiting == [("LEAD_CANCELED", state) for state in ("PENDING", "PENDING", "CANCELED")]
+
+
+LINKS = (
+    "https://example.com/login?next=%2Froom%3Fpwd%3Da%252Bb%2526c",
+    "https://meet.example/room%2Fa?token=x%252Fy#k=1%26",
+    "https://zoom.example/j/123?pwd=abc.",
+)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_the_html_of_an_email_links_to_exactly_the_meeting_link(
+    link: str, api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any]
+):
+    text = "Join {meeting_link}, or see https://acme.example/help?a=1&b=<x>."
+    LeadMessage.objects.of(organization).update(text=text)
+    booked(api, notify_lead=True, meeting_url=link)
+
+    [email] = sent_to_leads(organization, mailoutbox)
+
+    html = email.alternatives[0].content
+    hrefs = [unescape(text) for text in re.findall('<a href="([^"]+)" rel', html)]
+    assert hrefs == [link, "https://acme.example/help?a=1&b="]
+    assert "</a>, or see <a" in html
+    assert "&lt;x&gt;." in html
 
 
 def test_values_make_no_message_larger_than_it_may_be(api: ApiClient, organization: Organization, messages: None):

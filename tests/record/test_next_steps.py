@@ -11,6 +11,7 @@ from appointments.services import finish_next_step, set_next_step
 from foundation.api.exceptions import Conflict
 from foundation.db.timestamps import now
 from leads.models import Lead, NextStep
+from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from tests.client import ApiClient
 from tests.factories import events_of, make_api, make_member, owner_actor
@@ -199,6 +200,23 @@ def test_merged_leads_have_the_steps_of_both_until_it_is_undone(
     assert (steps, merged.next_step_at) == ([first, later], first.at)
     assert [api.get_lead(str(lead.pk))["next_step_at"] for lead in (fatima, other)] == before
     assert [list(lead.next_steps.all()) for lead in (fatima, other)] == [[later], [first]]
+
+
+@pytest.mark.parametrize("is_merged", [True, False])
+def test_undoing_a_merge_brings_no_date_of_a_step_back_that_was_done_since(
+    is_merged: bool, api: ApiClient, fatima: Lead, organization: Organization, grace: Membership
+) -> None:
+    """It isn't the earliest of the kept lead, so it doesn't show in the lead, and no event tells."""
+    other = Lead.objects.of(organization).get(pk=make_lead(api, "fatima@work.example"))
+    step = add_step(other, grace, 2) if is_merged else add_step(fatima, grace, 2)
+    add_step(fatima if is_merged else other, grace, 1)
+    merge(organization, fatima.pk, other.pk)
+    finish_next_step(organization=organization, actor=SYSTEM, lead_id=fatima.pk, step_id=step.pk)
+
+    undo(organization, other.pk)
+
+    lead = Lead.objects.of(organization).get(pk=other.pk if is_merged else fatima.pk)
+    assert (lead.next_step_at, lead.next_touch_point_at, lead.next_touch_point_type) == (None, None, None)
 
 
 def test_the_offered_time_is_a_full_hour_and_a_form_that_is_sent_twice_adds_one_step(
