@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from django.db.models import QuerySet
 
+from appointments.conditions import BOOKED_ROLES
 from appointments.models import Appointment, Note
 from foundation.db.timestamps import isoformat_z
 from notifications.models import ChannelKind, Context, Kind, Notification
@@ -44,8 +45,14 @@ def build_participant_notifications(change: Kind, appointment: Appointment) -> l
 
 def is_about_missing_entry(change: Kind, appointment: Appointment) -> bool:
     """Return whether the change is about an entry in calendars, and the appointment has none."""
-    is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
-    return change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED) and (is_canceled or appointment.is_scheduled_elsewhere)
+    role = appointment.outcome and appointment.outcome.role
+    is_off = role == StatusRole.CANCELED or (is_withdrawn(appointment) and role not in BOOKED_ROLES)
+    return change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED) and (is_off or appointment.is_scheduled_elsewhere)
+
+
+def is_withdrawn(appointment: Appointment) -> bool:
+    """Return whether its entries were taken back and it isn't booked again: canceled, maybe with a later outcome."""
+    return appointment.invited == [] and not appointment.is_scheduled_elsewhere
 
 
 def build_appointment_notifications(

@@ -12,7 +12,7 @@ from uuid import UUID
 from appointments.conditions import BOOKED_ROLES
 from appointments.lead_notifications import awaits_reminder, queue_lead_email, reminder_time, was_reminded
 from appointments.models import Appointment, DeletedNote, Note, OutcomeChange
-from appointments.notifications import notify_mentioned, notify_participants
+from appointments.notifications import is_withdrawn, notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.services.leads import update_lead
 from appointments.services.next_steps import add_step, remove_steps
@@ -384,7 +384,8 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
         return CANCELLATION
     is_moved = appointment.is_changed("schedule_time")
     open_roles = REOPENED_ROLES if is_moved else NOT_HELD_ROLES
-    is_booked_again = is_replaced and role in BOOKED_ROLES and role_of(previous) in open_roles
+    can_be_booked = role_of(previous) in open_roles or is_withdrawn(appointment)
+    is_booked_again = is_replaced and role in BOOKED_ROLES and can_be_booked
     # Until now it has not moved its lead, if it was over when it was stored.
     is_first_to_come = is_moved and role in (None, StatusRole.APPOINTMENT_BOOKED) and was_stored_late(appointment)
     is_to_come = (is_booked_again or is_first_to_come) and not appointment.is_over
@@ -393,9 +394,7 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
         lead_role = StatusRole(role)
     if is_moved:
         return Effects(RESCHEDULED, None if is_canceled else Kind.CALL_RESCHEDULED, lead_role)
-    # Calendars get the entry of an appointment again that is not canceled any more, whatever its outcome is.
-    is_entry_changed = appointment.is_changed(*INVITATION_COLUMNS) or (is_replaced and was_canceled)
-    notification = Kind.CALL_UPDATED if is_entry_changed else None
+    notification = Kind.CALL_UPDATED if appointment.is_changed(*INVITATION_COLUMNS) else None
     topic = RESCHEDULED if appointment.is_changed("external_reference") else None
     if is_replaced:
         return Effects(topic or OUTCOME_CHANGED, Kind.CALL_BOOKED if is_booked_again else notification, lead_role)

@@ -11,7 +11,6 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from appointments import services
-from appointments.conditions import BOOKED_ROLES
 from appointments.models import Appointment
 from appointments.services import changes, preview
 from foundation.db.timestamps import now
@@ -53,10 +52,6 @@ def outcome_question(appointment: Appointment) -> str:
     if booked and can_be_booked_again(appointment):
         again = effects(appointment, changes.replace_outcome, booked)
         text += f" If you choose a booked one, or one with the role Rescheduled: {again}"
-    held = [status for status in appointment.outcome_choices if status.role not in (*BOOKED_ROLES, StatusRole.CANCELED)]
-    if held and is_canceled(appointment) and not appointment.is_over:
-        # Calendars get the entry back.
-        text += f" If you choose any other: {effects(appointment, changes.replace_outcome, held[0])}"
     return text
 
 

@@ -14,6 +14,7 @@ from unfold.widgets import UnfoldBooleanWidget
 
 from appointments.conditions import BOOKED_ROLES, ENDS_AT, LONGEST
 from appointments.models import LONG_COLUMNS, Appointment
+from appointments.notifications import is_withdrawn
 from appointments.services.changes import NOT_HELD_ROLES, role_of
 from staff.toolkit.actions import row_url
 from staff.toolkit.tenant import TenantForm
@@ -54,7 +55,8 @@ def is_canceled(appointment: Appointment) -> bool:
 
 def can_be_booked_again(appointment: Appointment) -> bool:
     """Return whether a booked outcome would invite everybody again."""
-    return role_of(appointment.outcome) in NOT_HELD_ROLES and not appointment.is_over
+    is_held = role_of(appointment.outcome) not in NOT_HELD_ROLES and not is_withdrawn(appointment)
+    return not is_held and not appointment.is_over
 
 
 def is_booked_again(appointment: Appointment, outcome: Status | None) -> bool:

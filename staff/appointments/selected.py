@@ -77,10 +77,8 @@ def outcome_question(rows: list[Appointment]) -> str:
     text = f"{start} If you choose a canceled outcome: {cancellation_effects(rows)}"
     if again := [copy(row) for row in rows if can_be_booked_again(row)]:
         for row in again:
-            row.outcome = None  # not stored: it wouldn't be canceled any more
+            row.outcome = row.invited = None  # not stored: it wouldn't be canceled any more
         text += f" If you choose a booked one, or one with the role Rescheduled: {effects(Kind.CALL_BOOKED, again)}"
-    if any(is_canceled(row) and not row.is_over for row in rows):
-        text += " If you choose any other: the host, setter and triager get the entries of canceled calls again."
     return text
 
 

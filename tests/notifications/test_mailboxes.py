@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import pytest
 from icalendar import Calendar
@@ -46,6 +47,7 @@ class World:
     def __init__(self, organization: Organization, mailoutbox: list[Any]) -> None:
         self.organization = organization
         self.mailoutbox = mailoutbox
+        self.canceled = set[UUID]()  # and neither moved nor booked again since
         self.api: ApiClient = make_api(organization)
         self.owner = owner_of(organization)
         names = ["hana", "hugo", "sam", "tri"]
@@ -79,15 +81,21 @@ class World:
     def move(self, appointment: Appointment, to: datetime) -> None:
         """Reschedule the appointment with the service."""
         reschedule(organization=self.organization, actor=SYSTEM, appointment=appointment, to=to)
+        self.canceled.discard(appointment.pk)
 
     def cancel(self, appointment: Appointment) -> None:
         """Cancel the appointment with the service."""
         cancel_appointment(organization=self.organization, actor=SYSTEM, appointment=appointment)
+        self.canceled.add(appointment.pk)
 
     def set_outcome(self, appointment: Appointment, role: str) -> None:
         """Set an outcome with this role with the service."""
         status = Status.objects.of(self.organization).get(role=role)
         edit_appointment(organization=self.organization, actor=SYSTEM, appointment=appointment, status_id=status.pk)
+        if role == "CANCELED":
+            self.canceled.add(appointment.pk)
+        if role == "APPOINTMENT_BOOKED":
+            self.canceled.discard(appointment.pk)
 
     def calendar_of(self, member: Membership, rng: random.Random | None = None) -> dict[str, Entry]:
         """Send what waits, and return what the member's calendar has then, by UID. `rng` shuffles the e-mails."""
@@ -107,7 +115,8 @@ class World:
     def expected_calendar_of(self, member: Membership) -> dict[str, Entry]:
         """Return the entries that the member's calendar should have, from the appointments as they are stored."""
         entries = {}
-        for appointment in Appointment.objects.of(self.organization).exclude(outcome__role="CANCELED"):
+        # After a cancellation there is none until the call is moved or booked again, whatever other outcomes it gets.
+        for appointment in Appointment.objects.of(self.organization).exclude(pk__in=self.canceled):
             roles = [appointment.host, appointment.setter, appointment.triager]
             active = {person for person in roles if person and person.is_active}
             owners = Membership.objects.of(self.organization).filter(role=MemberRole.OWNER, is_active=True)
