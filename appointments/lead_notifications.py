@@ -6,6 +6,8 @@ docs/interface.md, N10 to N16 and A76.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
+
 from accounts.time_zone import describe_zone, known_zone
 from appointments.conditions import NO_OUTCOME_ROLES
 from appointments.models import Appointment
@@ -149,17 +151,20 @@ def reminder_time(appointment: Appointment) -> datetime | None:
 
 def awaits_reminder(appointment: Appointment) -> bool:
     """Return whether the lead was last written to about the booking or its new time, and not reminded since."""
-    rows = Notification.objects.of(appointment.organization).filter(subject_id=appointment.pk, kind__in=LEAD_KINDS)
-    last = rows.filter(recipient=None).values_list("kind", flat=True).first()
+    last = mails_to_lead(appointment).values_list("kind", flat=True).first()
     return last in (Kind.LEAD_INVITED, Kind.LEAD_RESCHEDULED)
 
 
 def was_reminded(appointment: Appointment) -> bool:
     """Return whether the lead got a reminder of the call at this time, or one is to be sent."""
-    rows = Notification.objects.of(appointment.organization).filter(
-        subject_id=appointment.pk, kind=Kind.LEAD_REMINDED, recipient=None, state__in=[State.PENDING, State.DONE]
-    )
-    return rows.filter(context__schedule_time=isoformat_z(appointment.schedule_time)).exists()
+    at = isoformat_z(appointment.schedule_time)
+    return mails_to_lead(appointment).filter(kind=Kind.LEAD_REMINDED, context__schedule_time=at).exists()
+
+
+def mails_to_lead(appointment: Appointment) -> QuerySet[Notification]:
+    """Return the e-mails to the lead about the appointment that were sent or wait, newest first."""
+    rows: QuerySet[Notification] = Notification.objects.of(appointment.organization).filter(recipient=None)
+    return rows.filter(subject_id=appointment.pk, kind__in=LEAD_KINDS, state__in=[State.PENDING, State.DONE])
 
 
 def has_booked_outcome(appointment: Appointment) -> bool:

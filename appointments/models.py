@@ -162,7 +162,7 @@ class Appointment(VersionedModel, Traffic):
     # When the appointment got its outcome. A trigger keeps it (appointments/migrations/0024_outcome_since.py).
     outcome_since = MillisecondDateTimeField(null=True, editable=False)
 
-    times = {"outcome_id": "outcome_since"}
+    time_columns = {"outcome_id": "outcome_since"}
     unversioned = (
         "booked_for",
         "first_booked_for",

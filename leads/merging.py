@@ -26,7 +26,7 @@ from leads.duplicates import keep_dismissals, restore_dismissals
 from leads.models import Lead, LeadMerge, NextStep, PossibleDuplicate
 from leads.privacy.models import Erasure, UndoneMerge
 from leads.serializers import LeadDetailSerializer, LeadSummarySerializer
-from leads.services import build_status_change, forget_done_step
+from leads.services import build_status_change, forget_done_steps
 from leads.topics import CREATED, MERGED, STATUS_CHANGED, UPDATED
 from organizations.actors import Actor, ActorFields, ActorKind, actor_columns
 from organizations.isolation import TenantModel
@@ -102,12 +102,12 @@ def merge_leads(
     row.save()
     rows_moved.send(Lead, lead=lead, ids=ids, previous=previous, actor=actor)
     record_event(MERGED, lead, actor=actor, before=before)
-    since = ["status_since"] if lead.status_id != old["status_id"] else []  # a trigger has changed it
+    by_trigger = ["status_since"] if lead.status_id != old["status_id"] else []
     row.snapshot = {
         "began_at": began_at,
         "ended_at": now(),  # after the events of the merge, so that later ones can be told from them
         "merged": other_columns,
-        "kept": {name: value for name, value in old.items() if value != getattr(lead, name) or name in since},
+        "kept": {name: value for name, value in old.items() if value != getattr(lead, name) or name in by_trigger},
         "moved": {model._meta.label_lower: moved for model, moved in ids.items() if moved},
         "dismissals": dismissals,
     }
@@ -220,8 +220,7 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
         move_rows(model, field, lead, restored, ids.get(model, []))
     if dismissals := row.snapshot.get("dismissals"):  # older merges have none
         restore_dismissals(organization=organization, keep=lead.pk, restored=restored.pk, stored=dismissals)
-    forget_done_step(lead)
-    forget_done_step(restored)
+    forget_done_steps(organization, [lead, restored])
     is_moved = lead.status_id != from_status_id
     if is_moved:
         insert_all(build_status_change(lead, actor, from_status_id))

@@ -161,7 +161,7 @@ class Lead(VersionedModel):
     status_since = MillisecondDateTimeField(null=True, editable=False)
 
     unversioned = ("is_first_name_from_email", "external_reference", "unsubscribed_at", "status_since")
-    times = {"status_id": "status_since"}
+    time_columns = {"status_id": "status_since"}
 
     objects: ClassVar[Any] = tenant_manager(LeadQuerySet)
     unscoped: ClassVar[Any] = LeadQuerySet.as_manager()

@@ -4,7 +4,7 @@
 the other services in one of their own.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypedDict, Unpack
@@ -263,11 +263,14 @@ def recompute_next_step(lead: Lead) -> None:
     lead.next_step_at, lead.next_step_type, lead.next_step_note = first
 
 
-def forget_done_step(lead: Lead) -> None:
-    """Unset a restored touch point that was a next step which has been done since, without storing it."""
-    at, type = lead.next_touch_point_at, lead.next_touch_point_type
-    if at and lead.next_steps.filter(done_at__isnull=False, at=at, type=type).exists():
-        lead.next_touch_point_at = lead.next_touch_point_type = None
+def forget_done_steps(organization: Organization, leads: Sequence[Lead]) -> None:
+    """Unset restored touch points that were next steps which have been done since, without storing them."""
+    steps = NextStep.objects.of(organization).filter(lead__in=[lead.pk for lead in leads], done_at__isnull=False)
+    steps = steps.filter(at__in=[lead.next_touch_point_at for lead in leads if lead.next_touch_point_at])
+    done = set(steps.values_list("lead_id", "at", "type"))
+    for lead in leads:
+        if (lead.pk, lead.next_touch_point_at, lead.next_touch_point_type) in done:
+            lead.next_touch_point_at = lead.next_touch_point_type = None
 
 
 def next_step_to_come(lead: Lead) -> tuple[datetime | None, str | None]:

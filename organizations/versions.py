@@ -29,7 +29,7 @@ class StoredChanges:
         for name in columns:
             first = known[name][0] if name in known else row.stored_values[name]
             known[name] = first, getattr(row, name)
-        for name, since in row.times.items():
+        for name, since in row.time_columns.items():
             if name in columns and since not in known:
                 known[since] = row.stored_values.get(since), None
 
@@ -58,8 +58,8 @@ class VersionedModel(TenantModel):
     """A row whose `updated_at` rises with every change, except of `unversioned` columns, which are not shown."""
 
     unversioned: ClassVar[Collection[str]] = ()
-    # By column, the one that a trigger sets to when it changes.
-    times: ClassVar[Mapping[str, str]] = {}
+    # By column, the one that a trigger sets to the time of its change.
+    time_columns: ClassVar[Mapping[str, str]] = {}
     stored_values: dict[str, Any]  # as the row was read; a new row has none
 
     updated_at = MillisecondDateTimeField(default=now, editable=False)

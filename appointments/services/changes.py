@@ -184,7 +184,7 @@ def undo_outcome(
     stored.outcome_since = outcome_since or stored.outcome_since
     lead_values = {}
     if is_moved:
-        # Not `lead_status_id`, by which nobody sets a status that was retired since.
+        # `lead_status_id` would refuse a status that was retired since.
         status = get_board_status(organization, Board.LEAD, lead_status[0], current=lead_status[0])
         lead_values = {"status": status, "status_since": status_since or lead.status_since}
     restore = partial(restore_lead, steps=steps or {}, touch_point=touch_point, values=lead_values)
@@ -289,16 +289,14 @@ def save_appointment(
     `previous` is the outcome before the changes; a new `note` moves `updated_at` and is an event of its own; `details`
     are of the event. `notifies` the participants if the changes call for it, and the lead, too, if `notify_lead`: by
     default for changes by staff. Another time or outcome cancels what waits to be sent to the lead, but no cancellation
-    unless the call is booked again. Locks the lead if
-    time, outcome or meeting URL have changed; it gets the status `lead_status_id`, or that of the effects, or its
-    status stays if `lead_stays`. `change_lead` changes the locked lead further, so that all is one event of it.
+    unless the call is booked again. Locks the lead if time, outcome or meeting URL have changed; it gets the status
+    `lead_status_id`, or that of the effects, or its status stays if `lead_stays`. `change_lead` changes the locked lead
+    further, so that all is one event of it.
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
-    is_resized, previous_time = (
-        appointment.is_changed("own_duration_minutes"),
-        appointment.stored_values["schedule_time"],
-    )
+    is_resized = appointment.is_changed("own_duration_minutes")
+    has_other_time = appointment.is_changed("schedule_time")
     notifies_lead = notifies and (actor.kind == ActorKind.STAFF if notify_lead is None else notify_lead)
     lead_change = prepare_for_lead(appointment, effects, notifies_lead=notifies_lead)
     before = store_changes(appointment, AppointmentDetailSerializer)
@@ -307,7 +305,7 @@ def save_appointment(
         OutcomeChange.objects.create(from_status=previous, to_status=appointment.outcome, **columns)
     if is_moved:
         # A cancellation is still to be sent if another outcome only says why the call isn't held.
-        is_off = previous_time == appointment.schedule_time and role_of(appointment.outcome) not in BOOKED_ROLES
+        is_off = not has_other_time and role_of(appointment.outcome) not in BOOKED_ROLES
         kinds = {*LEAD_KINDS} - ({Kind.LEAD_CANCELED} if is_off else set())
         cancel_lead_mails(organization=appointment.organization, subject_ids=[appointment.pk], kinds=kinds)
     if is_moved or lead_status_id or change_lead or (before and effects.topic is CANCELED):

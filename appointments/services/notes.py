@@ -58,9 +58,9 @@ def change_note(
 ) -> Json | None:
     """Change text and mentions of a note, notify newly mentioned members, and return its JSON.
 
-    The mentions are e-mails, or members as `mentions`; no one is notified of whom the text named before as
-    `named_before`. Raises as `find_own_note` does, and ValidationFailed if an
-    e-mail belongs to no active member. Locks the appointment.
+    The mentions are e-mails, or members as `mentions`. Members in `named_before`, whom the former text named, are not
+    notified. Raises as `find_own_note` does, and ValidationFailed if an e-mail belongs to no active member. Locks the
+    appointment.
     """
     appointment, note = lock_own_note(organization, actor, appointment_id, note_id)
     before = NoteDetailSerializer.get_text(organization, note.pk)

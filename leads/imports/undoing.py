@@ -308,7 +308,7 @@ def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[S
     Of each of the groups, all columns are restored or none. With a status, since when the subject had it is restored.
     """
     columns: dict[str, list[Any]] = dict(row.columns or {})
-    times = {name: columns.pop(since)[0] for name, since in subject.times.items() if since in columns}
+    times = {name: columns.pop(since)[0] for name, since in subject.time_columns.items() if since in columns}
     together = [[name for name in group if name in columns] for group in groups]
     grouped = {name for group in together for name in group}
     together += [[name] for name in columns if name not in grouped]
@@ -321,7 +321,8 @@ def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[S
             others.append(names[0])
     for name, at in times.items():
         if subject.is_changed(name):
-            set_value(subject, subject.times[name], parsed(subject, subject.times[name], at))
+            since = subject.time_columns[name]
+            set_value(subject, since, parsed(subject, since, at))
     return others
 
 

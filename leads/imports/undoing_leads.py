@@ -14,7 +14,7 @@ from leads.imports.undoing import CUSTOM, Reasons, change_since, leave_out_membe
 from leads.models import CustomField, Lead, LeadChange, LeadMerge, LeadStatusChange, PossibleDuplicate
 from leads.privacy.models import Erasure
 from leads.privacy.rules import relations_to
-from leads.services import forget_done_step, recompute_touch_point, save_leads
+from leads.services import forget_done_steps, recompute_touch_point, save_leads
 from leads.topics import CREATED
 from organizations.actors import Actor
 from organizations.isolation import TenantModel
@@ -67,6 +67,7 @@ def restore_leads(file_import: Import, rows: Sequence[ImportUndo], leads: Mappin
     results = results_by_lead(file_import.organization, leads.keys())
     # Undoing the appointments has set the touch points.
     known = TOUCH_POINT if file_import.kind == ImportKind.APPOINTMENTS else set()
+    restored: list[Lead] = []  # with a touch point
     for row in rows:
         lead, texts = leads[row.subject_id], [not_restored.get(row.subject_id)]
         columns = row.columns = {name: pair for name, pair in (row.columns or {}).items() if name not in known}
@@ -79,10 +80,12 @@ def restore_leads(file_import: Import, rows: Sequence[ImportUndo], leads: Mappin
                 texts.append(STAYS_BOOKED if is_booked else STAYS_RESULT)
         texts.append(changed_values(lead, restore_columns(row, lead, GROUPS)))
         if TOUCH_POINT & columns.keys():
-            forget_done_step(lead)
-            recompute_touch_point(lead, next_appointment=to_come.get(lead.pk))
+            restored.append(lead)
         if reason := " ".join(filter(None, texts)):
             reasons[row.subject_id] = reason
+    forget_done_steps(file_import.organization, restored)
+    for lead in restored:
+        recompute_touch_point(lead, next_appointment=to_come.get(lead.pk))
     save_leads(file_import.organization, [leads[row.subject_id] for row in rows], actor=actor)
     return reasons
 

@@ -55,8 +55,8 @@ def is_canceled(appointment: Appointment) -> bool:
 
 def can_be_booked_again(appointment: Appointment) -> bool:
     """Return whether a booked outcome would invite everybody again."""
-    is_held = role_of(appointment.outcome) not in NOT_HELD_ROLES and not is_withdrawn(appointment)
-    return not is_held and not appointment.is_over
+    is_off = role_of(appointment.outcome) in NOT_HELD_ROLES or is_withdrawn(appointment)
+    return is_off and not appointment.is_over
 
 
 def is_booked_again(appointment: Appointment, outcome: Status | None) -> bool:
@@ -72,7 +72,7 @@ def warn_of_overlap(form: forms.BaseForm, appointment: Appointment) -> None:
     if not rows:
         return
     value = str(uuid5(NAMESPACE_OID, " ".join(str(row.pk) for row in rows)))
-    is_ticked = form.data.get(form.add_prefix("book_anyway")) in (value, "on")  # "on" from a page of version 0.2
+    is_ticked = form.data.get(form.add_prefix("book_anyway")) in (value, "on")  # "on": from before an upgrade
     form.fields["book_anyway"].widget = UnfoldBooleanWidget({"value": value}, check_test=lambda _: is_ticked)
     if not form.errors and not is_ticked:
         link = '<a class="underline" href="{}" target="_blank">{}</a>'

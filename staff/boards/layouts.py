@@ -21,7 +21,7 @@ from staff.leads.lists import phone_link
 from staff.toolkit import bulk
 from statuses.models import Board, Status, StatusRole
 
-UNDONE_AS = "set_status_selected"  # the action of the list
+LIST_ACTION = "set_status_selected"  # whose Undo also takes a move back
 
 
 class LeadBoard(BoardLayout):
@@ -40,7 +40,7 @@ class LeadBoard(BoardLayout):
 
     def undo_button(self, request: HttpRequest, before: Lead, after: Lead) -> SafeString:
         url = layout_url(Lead, self.name, request.POST.get("query", ""))
-        return bulk.undo_button(request, UNDONE_AS, {after: [status_values(before), status_values(after)]}, url)
+        return bulk.undo_button(request, LIST_ACTION, {after: [status_values(before), status_values(after)]}, url)
 
 
 class AppointmentBoard(BoardLayout):

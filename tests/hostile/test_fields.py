@@ -124,6 +124,7 @@ MALFORMED = {
         "data:text/html,x",
         "file:///etc/passwd",
         "ftp://a.example",
+        "https://zoom/j/1",
         "gopher://a.example",
         "//a.example",
         "http://",
