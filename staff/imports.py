@@ -30,7 +30,7 @@ from foundation.db.timestamps import isoformat_z
 from leads.imports import services
 from leads.imports.choices import MAX_SHOWN_NAME, choose_values, looks_like_email, unknown_values
 from leads.imports.failures import MAX_FAILURES
-from leads.imports.files import MAX_ROWS
+from leads.imports.files import GUESSED_ENCODING, MAX_ROWS
 from leads.imports.importers import IMPORTERS, PROBLEM
 from leads.imports.models import DateOrder, Import, ImportKind, ImportState, NumberFormat, Verdict
 from leads.imports.undoing import start_undo
@@ -222,6 +222,7 @@ class ImportAdmin(TenantAdmin):
             "problems": problems,
             "steps": [(name, index < current, index == current) for index, name in enumerate(STEPS)],
             "is_mapping": is_mapping,
+            "has_guessed_encoding": row.is_open and row.encoding == GUESSED_ENCODING,
             "is_appointments": row.kind == ImportKind.APPOINTMENTS,
             "counts": summary(row),
             "writes": row.counts.get(Verdict.NEW, 0) + row.counts.get(Verdict.CHANGED, 0),

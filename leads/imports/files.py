@@ -20,13 +20,17 @@ END = "\ue000end of the file\ue000"  # a line after the last one
 DELIMITERS = ",;\t|"
 SEPARATOR_LINE = re.compile(rf"sep=([{DELIMITERS}])(?:\r\n?|\n)", re.I)
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-NOT_TEXT = "This is neither a CSV file nor an Excel workbook (.xlsx)."
+GUESSED_ENCODING = "windows-1252"  # if nothing says which encoding a file is in
+NOT_TEXT = "This is neither an Excel workbook (.xlsx) nor a CSV file that can be read. Save it as “CSV UTF-8”."
 OLD_EXCEL = "This is a workbook of an old Excel (.xls). Save it as .xlsx or CSV."
 
 
-def find_format(content: bytes) -> str:
-    """Return "xlsx", or the separator of a CSV file. Raises FileRefused."""
-    return "xlsx" if is_workbook(content) else find_delimiter(decode(content))
+def find_format(content: bytes) -> tuple[str, str]:
+    """Return "xlsx" and "", or the separator and the encoding of a CSV file. Raises FileRefused."""
+    if is_workbook(content):
+        return "xlsx", ""
+    text, encoding = decode(content)
+    return find_delimiter(text), encoding
 
 
 def is_workbook(content: bytes) -> bool:
@@ -82,7 +86,7 @@ def check_row(number: int, row: Sequence[str]) -> None:
 
 def read_csv(content: bytes) -> Iterator[Row]:
     """Raise FileRefused if a row has `MAX_CSV_ROW` characters or more, before it is split, or ends inside quotes."""
-    text = decode(content)
+    text, _ = decode(content)
     delimiter = find_delimiter(text)
     if match := SEPARATOR_LINE.match(text):
         text = text[match.end() :]  # no row of a spreadsheet
@@ -128,12 +132,12 @@ def has_text_after_quotes(lines: list[str], delimiter: str) -> bool:
     return False
 
 
-def decode(content: bytes) -> str:
-    """Return the text: UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252. Raises FileRefused."""
+def decode(content: bytes) -> tuple[str, str]:
+    """Return the text and its encoding: that of its mark, else UTF-8, else the guessed one. Raises FileRefused."""
     if content.startswith(b"\xd0\xcf\x11\xe0"):
         raise FileRefused(PROTECTED if "EncryptedPackage".encode("utf-16-le") in content else OLD_EXCEL)
     marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if content.startswith(mark)), None)
-    for encoding in [marked] if marked else ["utf-8", "windows-1252"]:
+    for encoding in [marked] if marked else ["utf-8", GUESSED_ENCODING]:
         try:
             text = content.decode(encoding)
         except UnicodeDecodeError as error:
@@ -143,7 +147,7 @@ def decode(content: bytes) -> str:
                 raise FileRefused(problem) from None
             continue
         if "\0" not in text:
-            return text
+            return text, encoding
         break
     raise FileRefused(NOT_TEXT)
 

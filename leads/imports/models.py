@@ -86,6 +86,7 @@ class Import(TenantModel, ActorFields):
     problem = models.TextField(blank=True)  # why the file was refused
     # "xlsx", or the separator of a CSV file: that of the file with refused rows.
     format = models.CharField(max_length=4, default=",", db_default=",", editable=False)
+    encoding = models.CharField(max_length=12, blank=True, default="", db_default="", editable=False)  # of a CSV file
     # How often a worker had to stop because of an unexpected error; it is tried again after the other imports.
     failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     erased = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # rows, with the lead they mention

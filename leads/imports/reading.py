@@ -40,7 +40,7 @@ def read_file(file_import: Import, turn: Turn) -> None:
     try:
         rows = read_rows(bytes(file_import.file or b""), partial(keep_turn, file_import, turn))
         _, file_import.header = next(rows)
-        file_import.format = find_format(bytes(file_import.file or b""))
+        file_import.format, file_import.encoding = find_format(bytes(file_import.file or b""))
         for number, cells in rows:
             if number <= file_import.position:
                 turn.restart()  # or the turns of a large file would end before they reach rows that are new
@@ -77,7 +77,8 @@ def store_rows(file_import: Import, batch: Sequence[ImportRow], *, is_last: bool
     stored = lock_step(file_import)
     insert_all(*batch)
     stored.total += len(batch)
-    stored.header, stored.format = file_import.header, file_import.format
+    for name in ("header", "format", "encoding"):
+        setattr(stored, name, getattr(file_import, name))
     stored.terms = terms_of(stored.organization_id, [*stored.header, stored.file_name])
     stored.size = (stored.size or 0) + sum(row.size for row in batch) - (len(file_import.file or b"") if is_last else 0)
     position = batch[-1].number if batch else stored.position

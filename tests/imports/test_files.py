@@ -49,7 +49,7 @@ READABLE_FILES = {
     ],
 )
 def test_the_separator_is_that_of_the_first_row(content: str, delimiter: str, rows: list[list[str]] | None) -> None:
-    assert files.find_format(content.encode()) == delimiter
+    assert files.find_format(content.encode()) == (delimiter, "utf-8")
     if rows:
         assert [cells for _, cells in files.read_rows(content.encode())] == rows
 
@@ -60,6 +60,30 @@ def test_a_file_is_read_whatever_its_encoding_and_separator(mia: Client, organiz
 
     names = dict(Lead.objects.of(organization).values_list("email", "first_name"))
     assert names == {"a@example.com": "Zoë, née Ü", "b@example.com": "two\nlines"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_page_names_no_encoding_that_the_file_itself_says(
+    mia: Client, organization: Organization, encoding: str
+) -> None:
+    page = Page(mia, organization, csv_file(*ROWS, encoding=encoding))
+
+    assert "Windows-1252" not in page.get().text
+
+
+def test_people_are_told_until_the_rows_are_imported_that_the_encoding_of_a_file_is_a_guess(
+    mia: Client, organization: Organization
+) -> None:
+    page = Page(
+        mia, organization, csv_file(["E-mail", "First name"], ["a@example.com", "Jiří"], encoding="windows-1250")
+    )
+    told = "The file isn’t UTF-8. It is read as Windows-1252"
+
+    assert told in page.get().text
+    page.check()
+    assert told in page.get().text
+    page.press("start")
+    assert told not in page.get().text
 
 
 def test_the_numbers_of_rows_are_those_of_the_spreadsheet(mia: Client, organization: Organization) -> None:
@@ -155,6 +179,7 @@ REFUSED_FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     "header only": (lambda: b"email\n\n", "The file has a header, but no rows below it."),
     "empty workbook": (workbook, "The file is empty."),
     "picture": (lambda: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", files.NOT_TEXT),
+    "letter that Windows-1252 lacks": (lambda: b"email\n\x9dena\n", files.NOT_TEXT),
     "broken UTF-16": (lambda: b"\xff\xfe\0\xd8\n", files.NOT_TEXT),
     "old Excel": (lambda: OLE, files.OLD_EXCEL),
     "Excel with a password": (lambda: OLE + "EncryptedPackage".encode("utf-16-le"), workbooks.PROTECTED),
