@@ -14,7 +14,7 @@ from foundation.db.timestamps import now
 from leads.mentions import notify_mentioned
 from leads.models import DeletedLeadNote, EditableNote, Lead, LeadNote
 from leads.serializers import LeadNoteDetailSerializer, LeadNoteItemSerializer
-from leads.services import add_note, check_not_erased, lock_lead
+from leads.services import add_note, check_not_being_erased, check_not_erased, lock_lead
 from leads.topics import NOTE_DELETED, NOTE_UPDATED
 from organizations.actors import Actor, ActorKind
 from organizations.models import Membership, Organization
@@ -51,7 +51,7 @@ def change_lead_note(
 ) -> Json | None:
     """Change the text of a note, notify the members, and return its JSON.
 
-    Raises as `find_own_note` does. Locks the lead.
+    Raises as `find_own_note` does, and BeingErased while a worker erases the lead. Locks the lead.
     """
     row = lock_own_note(organization, actor, lead_id, note_id)
     before = LeadNoteDetailSerializer.get_text(organization, row.pk)
@@ -63,7 +63,7 @@ def change_lead_note(
 
 @atomic_with_retry
 def delete_lead_note(*, organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID) -> None:
-    """Delete a note; raises as `find_own_note` does. Locks the lead."""
+    """Delete a note; raises as `change_lead_note` does. Locks the lead."""
     row = lock_own_note(organization, actor, lead_id, note_id)
     record_event(NOTE_DELETED, row, actor=actor)
     DeletedLeadNote.objects.create(id=row.pk, organization=organization, lead_id=row.lead_id)
@@ -91,6 +91,7 @@ def lock_known_lead(organization: Organization, lead_id: UUID) -> Lead:
 def lock_own_note(organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID) -> LeadNote:
     lead = lock_known_lead(organization, lead_id)
     note: LeadNote = find_own_note(LeadNote.objects.of(organization).filter(lead=lead), note_id, actor)
+    check_not_being_erased(lead)
     note.organization = organization
     return note
 

@@ -15,7 +15,14 @@ from foundation.db.retry import atomic_with_retry
 from foundation.db.writes import insert_all
 from leads.phones import Phone
 from leads.privacy.references import find_erased
-from leads.services import SOURCE_BY_NAME, get_or_create_source, normalized_source_name, save_lead, upsert_lead
+from leads.services import (
+    SOURCE_BY_NAME,
+    check_not_being_erased,
+    get_or_create_source,
+    normalized_source_name,
+    save_lead,
+    upsert_lead,
+)
 from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
 from optins.serializers import OptInDetailSerializer, QuestionAnswerData
 from optins.topics import CREATED, UPDATED
@@ -116,6 +123,7 @@ def sync_opt_in(
     opt_in = OptIn.objects.of(organization).select_for_update(no_key=True).get(pk=opt_in_id)
     if opt_in.external_reference is None:
         raise IntegrityError("the lead was erased meanwhile")  # the retry finds its hash
+    check_not_being_erased(opt_in.lead)
     if opt_in.synced_at and changed_at < opt_in.synced_at:
         return opt_in_id, lead_id, False, False
     opt_in.organization = organization

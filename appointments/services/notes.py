@@ -19,7 +19,7 @@ from foundation.api.exceptions import ResourceNotFound, ValidationFailed
 from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from leads.notes import change_text, find_own_note, find_repeated
-from leads.services import check_not_erased
+from leads.services import check_not_being_erased, check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
 from organizations.versions import save_versions
@@ -59,8 +59,8 @@ def change_note(
     """Change text and mentions of a note, notify newly mentioned members, and return its JSON.
 
     The mentions are e-mails, or members as `mentions`. Members in `named_before`, whom the former text named, are not
-    notified. Raises as `find_own_note` does, and ValidationFailed if an e-mail belongs to no active member. Locks the
-    appointment.
+    notified. Raises as `find_own_note` does, ValidationFailed if an e-mail belongs to no active member, and BeingErased
+    while a worker erases the lead. Locks the appointment.
     """
     appointment, note = lock_own_note(organization, actor, appointment_id, note_id)
     before = NoteDetailSerializer.get_text(organization, note.pk)
@@ -78,7 +78,7 @@ def change_note(
 
 @atomic_with_retry
 def delete_note(*, organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID) -> None:
-    """Delete a note; raises as `find_own_note` does. Locks the appointment."""
+    """Delete a note; raises as `find_own_note` does, and BeingErased as above. Locks the appointment."""
     _, note = lock_own_note(organization, actor, appointment_id, note_id)
     remove_notes(organization, [note], actor)
 
@@ -105,6 +105,7 @@ def lock_own_note(
 ) -> tuple[Appointment, Note]:
     appointment = lock_appointment(organization, appointment_id)
     note: Note = find_own_note(Note.objects.of(organization).filter(appointment=appointment), note_id, actor)
+    check_not_being_erased(appointment.lead)
     note.organization, note.appointment = organization, appointment
     return appointment, note
 

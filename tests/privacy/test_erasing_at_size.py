@@ -666,6 +666,11 @@ def test_nothing_is_accepted_for_a_lead_while_a_worker_erases_it(api: ApiClient,
     known = book(api, "ada@example.com", "known")
     synced = "/api/external/sync/SCHEDULER_A/appointments/b-1"
     assert api.put(synced, sync_payload()).status_code == 201
+    form = "/api/external/sync/FORMBUILDER_A/opt-ins/f-1"
+    filled = {"changed_at": "2026-12-01T10:00:00Z", "email": "ada@example.com", "first_name": "Ada"}
+    assert api.put(form, filled).status_code == 201
+    lists = [f"/api/external/leads/{lead_id}/notes", f"/api/external/appointments/{known}/notes"]
+    notes = [f"{path}/{api.post(path, {'note': 'Likes tea'}).json()['data']['id']}" for path in lists]
     by = {"organization": organization, "actor": SYSTEM, "lead_id": lead_id}
     step = set_next_step(**by, at=now() + timedelta(days=1), type="CALL")
     Erasure.objects.create(organization=organization, lead_id=lead_id, updated_at=now(), **actor_columns(SYSTEM))
@@ -684,10 +689,13 @@ def test_nothing_is_accepted_for_a_lead_while_a_worker_erases_it(api: ApiClient,
         api.patch(f"/api/external/leads/{lead_id}/status", {"status_id": api.get_status("WON")["id"]}),
         api.put(synced, sync_payload(changed_at="2026-12-01T11:00:00Z", state="CANCELED")),
         api.put("/api/external/sync/SCHEDULER_A/appointments/b-2", sync_payload()),
+        api.put(form, {**filled, "changed_at": "2026-12-01T11:00:00Z", "utm_source": "x"}),
+        *(api.patch(path, {"note": "Likes coffee"}) for path in notes),
+        *map(api.delete, notes),
     ]
 
     text = "The lead is being erased; send the request again"
-    assert [(answer.status_code, answer.json()["message"]) for answer in refused] == [(503, text)] * 12
+    assert [(answer.status_code, answer.json()["message"]) for answer in refused] == [(503, text)] * 17
     assert {answer.headers["Retry-After"] for answer in refused} == {"60"}
     owner = logged_in_client(owner_of(organization))
     step_url, cancel_url = admin_url(Lead, "finish_next_step", lead_id), admin_url(Appointment, "cancel", known)
