@@ -23,7 +23,6 @@ from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import tenant_scope
 from organizations.models import Membership, Organization
 from organizations.services import find_by_calendar_secret
-from statuses.models import StatusRole
 
 PAST, FUTURE = timedelta(days=30), timedelta(days=365)
 MAX_CALLS = 1_000
@@ -75,8 +74,7 @@ def build_calendar(member: Membership) -> bytes:
     at = now()
     rows = (
         Appointment.objects.of(member.organization)
-        .filter(host=member, schedule_time__gt=at - PAST, schedule_time__lt=at + FUTURE)
-        .exclude(outcome__role=StatusRole.CANCELED)
+        .filter(host=member, is_called_off=False, schedule_time__gt=at - PAST, schedule_time__lt=at + FUTURE)
         .select_related("lead", "event_type")
         .defer(*LONG_COLUMNS)
     )

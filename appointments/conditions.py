@@ -87,7 +87,7 @@ def has_result(result: str, at: datetime) -> Q:
 
 def still_to_come(rows: QuerySet[Appointment], at: datetime) -> QuerySet[Appointment]:
     rows = rows.filter(schedule_time__gt=at - LONGEST).alias(over_at=ENDS_AT).filter(over_at__gt=at)
-    return rows.exclude(outcome__role=StatusRole.CANCELED)
+    return rows.filter(is_called_off=False)
 
 
 def to_come_on(rows: QuerySet[Appointment], start: datetime, end: datetime, at: datetime) -> QuerySet[Appointment]:

@@ -9,7 +9,6 @@ from appointments.conditions import ENDS_AT, LONGEST
 from appointments.models import Appointment
 from organizations.models import Membership
 from organizations.working_hours import Span
-from statuses.models import StatusRole
 
 QUARTER = timedelta(minutes=15)
 HALF_HOUR = timedelta(minutes=30)
@@ -51,9 +50,8 @@ def busy_spans(host: Membership, start: datetime, end: datetime, *, without: UUI
     """Return when the host has calls between two times. Leaves out canceled ones and the one with the id `without`."""
     rows = (
         Appointment.objects.of(host.organization)
-        .filter(host=host, schedule_time__gt=start - LONGEST, schedule_time__lt=end)
+        .filter(host=host, is_called_off=False, schedule_time__gt=start - LONGEST, schedule_time__lt=end)
         .exclude(pk=without)
-        .exclude(outcome__role=StatusRole.CANCELED)
         .order_by("schedule_time")
         .values_list("schedule_time", ENDS_AT)
     )

@@ -9,9 +9,8 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from accounts.time_zone import describe_zone, known_zone
-from appointments.conditions import NO_OUTCOME_ROLES
 from appointments.models import Appointment
-from appointments.notifications import is_about_missing_entry
+from appointments.notifications import is_about_missing_entry, stays_called_off
 from foundation.db.timestamps import get_zone, isoformat_z, now
 from foundation.outbox import State
 from leads.models import Lead
@@ -21,6 +20,7 @@ from notifications.lead_messages import fill_in_message, plain_name
 from notifications.models import LEAD_KINDS, Context, Kind, LeadMessage, Notification
 from notifications.services import insert_notifications
 from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership
+from statuses.models import FINAL_ROLES, StatusRole
 
 # The message to the lead about a change that participants are notified of.
 LEAD_KIND = {
@@ -142,11 +142,11 @@ def describe_time(at: datetime, zone: str) -> str:
 def reminder_time(appointment: Appointment) -> datetime | None:
     """Return when the lead is to be reminded.
 
-    None if the event type has no reminder, its time has passed, or the appointment is no longer booked.
+    None if the event type has no reminder, its time has passed, or the call is not held.
     """
     hours = appointment.event_type.reminder_hours if appointment.event_type else 0
     at = appointment.schedule_time - timedelta(hours=hours)
-    return at if hours and at > now() and has_booked_outcome(appointment) else None
+    return at if hours and at > now() and may_be_held(appointment) else None
 
 
 def awaits_reminder(appointment: Appointment) -> bool:
@@ -167,5 +167,7 @@ def mails_to_lead(appointment: Appointment) -> QuerySet[Notification]:
     return rows.filter(subject_id=appointment.pk, kind__in=LEAD_KINDS, state__in=[State.PENDING, State.DONE])
 
 
-def has_booked_outcome(appointment: Appointment) -> bool:
-    return appointment.outcome is None or appointment.outcome.role in NO_OUTCOME_ROLES
+def may_be_held(appointment: Appointment) -> bool:
+    """Return whether the outcome leaves open that the call takes place, as a follow-up does that is moved."""
+    role = appointment.outcome and appointment.outcome.role
+    return role not in (*FINAL_ROLES, StatusRole.RESCHEDULED) and not stays_called_off(appointment)

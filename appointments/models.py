@@ -97,7 +97,7 @@ class AppointmentQuerySet(TenantQuerySet):
         return self.select_for_update(no_key=True)
 
     def upcoming(self) -> Self:
-        return self.filter(schedule_time__gt=now()).exclude(outcome__role__in=FINAL_ROLES)
+        return self.filter(schedule_time__gt=now(), is_called_off=False).exclude(outcome__role__in=FINAL_ROLES)
 
     def with_reference(self, reference: str) -> Self:
         """Return the appointments that have the reference, or had it before they got another one."""
@@ -161,6 +161,8 @@ class Appointment(VersionedModel, Traffic):
     lead_reminder_at = MillisecondDateTimeField(null=True, editable=False)
     # When the appointment got its outcome. A trigger keeps it (appointments/migrations/0024_outcome_since.py).
     outcome_since = MillisecondDateTimeField(null=True, editable=False)
+    # Canceled, and not booked again since, whatever outcome it got then. Triggers keep it (0036_called_off.py).
+    is_called_off = models.BooleanField(default=False, db_default=False, editable=False)
 
     time_columns = {"outcome_id": "outcome_since"}
     unversioned = (
@@ -175,6 +177,7 @@ class Appointment(VersionedModel, Traffic):
         "synced_hash",
         "lead_reminder_at",
         "outcome_since",
+        "is_called_off",
     )
 
     objects: ClassVar[Any] = tenant_manager(AppointmentQuerySet)

@@ -30,8 +30,8 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
 def build_participant_notifications(change: Kind, appointment: Appointment) -> list[Notification]:
     """Return the unsaved notifications about a stored appointment's change; set its sequence and invited members.
 
-    No one is notified about a call that is over. `CALL_BOOKED` and `CALL_UPDATED` also notify no one if the call is
-    canceled, or if a scheduler, which sends invitations of its own, manages it.
+    No one is notified about a call that is over. `CALL_BOOKED` and `CALL_UPDATED` also notify no one if the call stays
+    called off, or if a scheduler, which sends invitations of its own, manages it.
     """
     if appointment.is_over or is_about_missing_entry(change, appointment):
         return []
@@ -45,14 +45,14 @@ def build_participant_notifications(change: Kind, appointment: Appointment) -> l
 
 def is_about_missing_entry(change: Kind, appointment: Appointment) -> bool:
     """Return whether the change is about an entry in calendars, and the appointment has none."""
+    has_none = appointment.is_scheduled_elsewhere or stays_called_off(appointment)
+    return change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED) and has_none
+
+
+def stays_called_off(appointment: Appointment) -> bool:
+    """Return whether it is called off with its present outcome, which may not be stored yet."""
     role = appointment.outcome and appointment.outcome.role
-    is_off = role == StatusRole.CANCELED or (is_withdrawn(appointment) and role not in BOOKED_ROLES)
-    return change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED) and (is_off or appointment.is_scheduled_elsewhere)
-
-
-def is_withdrawn(appointment: Appointment) -> bool:
-    """Return whether its entries were taken back and it isn't booked again: canceled, maybe with a later outcome."""
-    return appointment.invited == [] and not appointment.is_scheduled_elsewhere
+    return role == StatusRole.CANCELED or (appointment.is_called_off and role not in BOOKED_ROLES)
 
 
 def build_appointment_notifications(

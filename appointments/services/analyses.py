@@ -21,7 +21,6 @@ from leads.models import Lead
 from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
-from statuses.models import StatusRole
 from webhooks.events import record_event
 
 MATCH_WINDOW = timedelta(hours=1)  # how far a call's start may be from the appointment's time
@@ -127,8 +126,8 @@ def find_nearest(
     members = Membership.objects.of(organization).alias(lower_email=Lower("user__email"))
     hosts = members.filter(lower_email__in=spellings(host_email)).values("pk")
     window = (started_at - MATCH_WINDOW, started_at + MATCH_WINDOW)
-    rows = Appointment.objects.of(organization).filter(host__in=hosts, schedule_time__range=window)
-    rows = rows.exclude(outcome__role=StatusRole.CANCELED)
+    rows = Appointment.objects.of(organization).filter(is_called_off=False)
+    rows = rows.filter(host__in=hosts, schedule_time__range=window)
     if lead_email:
         rows = rows.filter(lead__in=Lead.objects.of(organization).with_email(organization.pk, lead_email).values("pk"))
     if meeting_url:

@@ -12,7 +12,7 @@ from uuid import UUID
 from appointments.conditions import BOOKED_ROLES
 from appointments.lead_notifications import awaits_reminder, queue_lead_email, reminder_time, was_reminded
 from appointments.models import Appointment, DeletedNote, Note, OutcomeChange
-from appointments.notifications import is_withdrawn, notify_mentioned, notify_participants
+from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.services.leads import update_lead
 from appointments.services.next_steps import add_step, remove_steps
@@ -253,7 +253,7 @@ def move(appointment: Appointment, to: datetime) -> None:
 
 
 def book_again(appointment: Appointment) -> None:
-    if role_of(appointment.outcome) in REOPENED_ROLES:
+    if appointment.is_called_off or role_of(appointment.outcome) in REOPENED_ROLES:
         role = StatusRole.APPOINTMENT_BOOKED
         replace_outcome(appointment, default_status(appointment.organization, Board.APPOINTMENT, role))
 
@@ -382,7 +382,7 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
         return CANCELLATION
     is_moved = appointment.is_changed("schedule_time")
     open_roles = REOPENED_ROLES if is_moved else NOT_HELD_ROLES
-    can_be_booked = role_of(previous) in open_roles or is_withdrawn(appointment)
+    can_be_booked = role_of(previous) in open_roles or appointment.is_called_off
     is_booked_again = is_replaced and role in BOOKED_ROLES and can_be_booked
     # Until now it has not moved its lead, if it was over when it was stored.
     is_first_to_come = is_moved and role in (None, StatusRole.APPOINTMENT_BOOKED) and was_stored_late(appointment)

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from appointments.models import Appointment, DeletedNote, Note
 from appointments.notifications import build_participant_notifications
-from appointments.services.changes import role_of
 from appointments.services.leads import update_leads
 from appointments.topics import DELETED
 from leads.models import Lead
@@ -14,7 +13,6 @@ from notifications.models import Kind
 from notifications.services import insert_notifications
 from organizations.actors import Actor
 from organizations.models import Organization
-from statuses.models import StatusRole
 from webhooks.events import record_events
 
 
@@ -35,7 +33,7 @@ def delete_appointments(
     forget_traces(DELETED, organization, subjects)
     record_events(DELETED, organization, ids, actor=actor)
     for appointment in appointments if notifies else ():
-        if role_of(appointment.outcome) != StatusRole.CANCELED:
+        if not appointment.is_called_off:
             notifications = build_participant_notifications(Kind.CALL_CANCELED, appointment)
             for notification in notifications:
                 notification.subject_id = appointment.lead_id  # where erasing the lead finds it

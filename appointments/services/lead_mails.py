@@ -11,8 +11,8 @@ from appointments.lead_notifications import (
     active_message,
     build_lead_notification,
     describe_time,
-    has_booked_outcome,
     lead_context,
+    may_be_held,
 )
 from appointments.models import Appointment, EventType
 from appointments.services.leads import cancel_mails_to
@@ -41,7 +41,7 @@ def remind_leads(*, organization: Organization) -> int:
 def remind_lead(organization: Organization, appointment_id: UUID) -> None:
     """Queue the reminder of an appointment and clear its time, once. Locks the appointment, then its lead.
 
-    Nothing is queued if the call has begun or is no longer booked, if the lead gets no e-mails, if the message is
+    Nothing is queued if the call has begun or is not held, if the lead gets no e-mails, if the message is
     switched off, or for an organization for tests.
     """
     rows = Appointment.objects.of(organization).for_update().filter(pk=appointment_id, lead_reminder_at__lte=now())
@@ -51,7 +51,7 @@ def remind_lead(organization: Organization, appointment_id: UUID) -> None:
     appointment.organization = organization
     appointment.lead_reminder_at = None
     appointment.save_columns()
-    if not has_booked_outcome(appointment) or appointment.schedule_time <= now() or organization.is_test:
+    if not may_be_held(appointment) or appointment.schedule_time <= now() or organization.is_test:
         return
     appointment.lead = get_lead_for_update(organization=organization, lead_id=appointment.lead_id)
     message = active_message(Kind.LEAD_REMINDED, appointment)

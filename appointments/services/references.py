@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from appointments.models import Appointment, AppointmentSource, FormerReference, RememberedCancellation
-from appointments.services.changes import add_note, book_again, cancel_with_note, role_of, save_appointment, set_values
+from appointments.services.changes import add_note, book_again, cancel_with_note, save_appointment, set_values
 from appointments.services.remembering import (
     REFERENCE_LOCK,
     REMEMBERED_CANCELLATION,
@@ -16,7 +16,6 @@ from foundation.db.retry import atomic_with_retry
 from leads.services import check_not_being_erased
 from organizations.actors import Actor
 from organizations.models import Organization
-from statuses.models import StatusRole
 
 
 @atomic_with_retry
@@ -115,7 +114,7 @@ def reschedule_by_reference(
         "own_duration_minutes": duration_minutes or appointment.own_duration_minutes,
     }
     set_values(appointment, schedule_time=schedule_time, status_id=None, **values)
-    if is_new or role_of(previous) == StatusRole.CANCELED:
+    if is_new or appointment.is_called_off:
         book_again(appointment)
     if is_new:
         take_reference(appointment, new_external_reference)

@@ -216,7 +216,8 @@ class LeadImporter(Importer):
 def next_appointments(organization: Organization, ids: Collection[UUID]) -> dict[UUID, datetime]:
     """Return the time of each lead's next appointment without a final outcome, as `upcoming` of appointments does."""
     is_open = Q(appointments__outcome=None) | ~Q(appointments__outcome__role__in=FINAL_ROLES)
-    to_come = Lead.objects.of(organization).filter(is_open, pk__in=ids, appointments__schedule_time__gt=now())
+    is_upcoming = is_open & Q(appointments__schedule_time__gt=now(), appointments__is_called_off=False)
+    to_come = Lead.objects.of(organization).filter(is_upcoming, pk__in=ids)
     return dict(to_come.order_by().values_list("pk").annotate(Min("appointments__schedule_time")))
 
 

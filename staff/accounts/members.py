@@ -202,8 +202,8 @@ class MembershipAdmin(TenantAdmin):
     @object_action(
         "Calendar address",
         icon="event",
-        question="Create an address that Google Calendar, Outlook and others can subscribe to? It shows your own calls "
-        "with names and contact data to anyone who has it. A former address stops working.",
+        question="Create an address that Google Calendar, Outlook and others can subscribe to? It shows the calls that "
+        "you host, with names and contact data, to anyone who has it. A former address stops working.",
         permission="own",
         is_possible=attrgetter("is_active"),
         state=lambda member: member.calendar_secret_hash,

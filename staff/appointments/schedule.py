@@ -14,7 +14,6 @@ from unfold.widgets import UnfoldBooleanWidget
 
 from appointments.conditions import BOOKED_ROLES, ENDS_AT, LONGEST
 from appointments.models import LONG_COLUMNS, Appointment
-from appointments.notifications import is_withdrawn
 from appointments.services.changes import NOT_HELD_ROLES, role_of
 from staff.toolkit.actions import row_url
 from staff.toolkit.tenant import TenantForm
@@ -41,7 +40,7 @@ class ScheduleForm(TenantForm):
         if SCHEDULE_FIELDS.isdisjoint(self.changed_data):
             return
         # A canceled appointment takes no time, but one that is moved becomes booked again (docs/interface.md, A28).
-        if is_canceled(self.instance) and "schedule_time" not in self.changed_data:
+        if self.instance.is_called_off and "schedule_time" not in self.changed_data:
             return
         warn_of_overlap(self, self.instance)
 
@@ -55,7 +54,7 @@ def is_canceled(appointment: Appointment) -> bool:
 
 def can_be_booked_again(appointment: Appointment) -> bool:
     """Return whether a booked outcome would invite everybody again."""
-    is_off = role_of(appointment.outcome) in NOT_HELD_ROLES or is_withdrawn(appointment)
+    is_off = role_of(appointment.outcome) in NOT_HELD_ROLES or appointment.is_called_off
     return is_off and not appointment.is_over
 
 
@@ -100,7 +99,7 @@ def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool
         Appointment.objects.of(appointment.organization)
         .filter(Q(**people, _connector=Q.OR), schedule_time__gt=day - timedelta(days=1))
         .filter(schedule_time__lt=max(next_day, end))
-        .exclude(Q(pk=appointment.pk) | Q(outcome__role=StatusRole.CANCELED))
+        .exclude(Q(pk=appointment.pk) | Q(is_called_off=True))
         .select_related("lead", "event_type", "host__user")
         .order_by("schedule_time", "id")
     )
@@ -118,12 +117,12 @@ def overlap_warning(rows: QuerySet[Appointment], people: str, *names: str) -> st
         .filter(schedule_time__gt=start - LONGEST, schedule_time__lt=OuterRef("over_at"))
         .alias(end=ENDS_AT)
         .filter(end__gt=start)
-        .exclude(Q(pk=OuterRef("pk")) | Q(outcome__role=StatusRole.CANCELED))
+        .exclude(Q(pk=OuterRef("pk")) | Q(is_called_off=True))
     )
     # One of each column, which has an index. PostgreSQL would make a join of EXISTS, and read all appointments.
     first_ids = (others.filter(**{name: OuterRef(name)}).order_by().values("pk")[:1] for name in names)
     overlaps = Q(*(IsNull(Subquery(ids), False) for ids in first_ids), _connector=Q.OR)
-    rows = rows.alias(over_at=ENDS_AT).exclude(outcome__role=StatusRole.CANCELED).filter(overlaps)
+    rows = rows.filter(is_called_off=False).alias(over_at=ENDS_AT).filter(overlaps)
     found = rows.select_related("lead").defer(*LONG_COLUMNS).order_by("schedule_time", "id")[: MAX_LISTED + 1]
     if not found:
         return ""

@@ -1,6 +1,5 @@
 """The actions on selected appointments of the list."""
 
-from collections.abc import Iterable
 from copy import copy
 from datetime import datetime
 from typing import Any
@@ -33,12 +32,12 @@ from staff.toolkit.times import TimestampField
 from statuses.models import Board, Status, StatusRole
 
 
-def cancellation_effects(rows: Iterable[Appointment]) -> str:
-    """Return who is notified if these are canceled."""
+def cancellation_effects(rows: list[Appointment]) -> str:
     return effects(Kind.CALL_CANCELED, [row for row in rows if not is_canceled(row)])
 
 
 def effects(kind: Kind, rows: list[Appointment]) -> str:
+    """Return who is notified of such a change of these."""
     leads = leads_to_notify(kind, rows)
     who = str(leads[0]) if len(leads) == 1 else f"{len(leads)} leads"
     verb = "gets" if len(leads) == 1 else "get"
@@ -77,7 +76,7 @@ def outcome_question(rows: list[Appointment]) -> str:
     text = f"{start} If you choose a canceled outcome: {cancellation_effects(rows)}"
     if again := [copy(row) for row in rows if can_be_booked_again(row)]:
         for row in again:
-            row.outcome = row.invited = None  # not stored: it wouldn't be canceled any more
+            row.outcome, row.is_called_off = None, False  # not stored
         text += f" If you choose a booked one, or one with the role Rescheduled: {effects(Kind.CALL_BOOKED, again)}"
     return text
 

@@ -28,7 +28,6 @@ from organizations.models import CAN_BE_ASSIGNED, IS_ACTIVE_MEMBER, MemberRole, 
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
 from organizations.working_hours import Span
 from staff.appointments.record import place
-from staff.appointments.schedule import is_canceled
 from staff.calendar.grid import (
     COLORS,
     SHORTEST_GAP,
@@ -45,7 +44,6 @@ from staff.toolkit.actions import AnyPage
 from staff.toolkit.filters import NONE
 from staff.toolkit.lists import parse_day
 from staff.toolkit.views import ALL, Layout, ViewChangeList, layout_response
-from statuses.models import StatusRole
 
 HOSTS_PER_PAGE = 8
 # Appointments of a host's day. Together they bound a page: 8 hosts have 1,536 in a week, or 384 in a day.
@@ -176,8 +174,7 @@ def hosted_by(
     rows = rows.filter(has_host | Q(host=None) if None in hosts else has_host)
     if page.shows_canceled:
         return rows, 0
-    is_off = Q(outcome__role=StatusRole.CANCELED)
-    return rows.exclude(is_off), rows.filter(is_off).order_by().count()
+    return rows.filter(is_called_off=False), rows.filter(is_called_off=True).order_by().count()
 
 
 def first_of_each_day(rows: QuerySet[Appointment], limit: int, page: CalendarPage) -> list[Any]:
@@ -263,7 +260,7 @@ def fill(page: CalendarPage, column: Column, rests: Mapping[tuple[UUID | None, d
     """Set what can be moved and booked in a column, and the link to the appointments that it doesn't show."""
     id = column.host.pk if column.host else None
     for block in column.blocks:
-        if block.may_be_changed and not is_canceled(block.appointment) and not block.begins_before:
+        if block.may_be_changed and not block.appointment.is_called_off and not block.begins_before:
             block.state = place(block.appointment)
     column.more = max(rests.get((id, column.day), 0), 0)
     if column.more:
@@ -283,7 +280,7 @@ def free_slots(page: CalendarPage, column: Column) -> Iterator[Slot]:
     host = column.host
     if host is None:
         return
-    busy = [block.span for block in column.blocks if not is_canceled(block.appointment)]
+    busy = [block.span for block in column.blocks if not block.appointment.is_called_off]
     path = reverse("admin:appointments_appointment_add")
     for gap in free_spans(column.working, busy, buffer=host.working_week.buffer, earliest=next_quarter(page.at)):
         if gap.end - gap.start < SHORTEST_GAP:

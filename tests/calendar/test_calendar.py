@@ -12,7 +12,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
+from appointments.services import edit_appointment
 from notifications.models import Notification
+from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import set_working_hours
 from staff.calendar.grid import Block, Column, Slot
@@ -218,10 +220,19 @@ def test_the_hours_of_a_host_in_another_zone_are_shown_as_they_are_here(mia: Cli
     assert slots(sunday) == [f"{hour}:00-{(hour + 1) % 24:02}:00" for hour in range(19, 24)]  # Monday there
 
 
-def test_a_canceled_appointment_takes_no_time(mia: Client, week: Week):
-    week.book("Off", at(17, 9), at(19, 14), week.hana, "CANCELED")
+@pytest.mark.parametrize("roles", [["CANCELED"], ["CANCELED", "LOST"], ["CANCELED", "FOLLOW_UP"]])
+def test_a_canceled_appointment_takes_no_time(mia: Client, week: Week, roles: list[str]):
+    """Neither with an outcome that says what came of it."""
+    week.book("Off", at(17, 9), at(19, 14), week.hana, roles[0])
+    for role in roles[1:]:
+        values = {"appointment": week.appointments["Off"], "status_id": week.status(role).pk}
+        edit_appointment(organization=week.organization, actor=SYSTEM, **values)
 
-    assert "14:00-15:00" in slots(columns(calendar(mia, THURSDAY, canceled="1"))["Hana 19"])
+    shown = calendar(mia, THURSDAY, canceled="1")
+
+    assert "14:00-15:00" in slots(columns(shown)["Hana 19"])
+    assert shown.content.decode().count("cal-canceled") == 1
+    assert "Off" not in calendar(mia, THURSDAY).content.decode()
 
 
 def test_a_click_on_a_free_time_opens_the_booking_form_with_time_and_host(mia: Client, week: Week):

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from icalendar import Calendar
 
 from appointments.models import Appointment
+from appointments.services import edit_appointment
 from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, SecurityEvent
@@ -55,6 +56,16 @@ def test_an_address_has_the_members_own_calls_but_not_canceled_ones(week: Week):
         "Tomorrow",
     ]
     assert len(summaries) == len(hosted - {"Canceled"})
+
+
+@pytest.mark.parametrize(("later", "is_shown"), [("LOST", False), ("NO_SHOW", False), ("APPOINTMENT_BOOKED", True)])
+def test_a_canceled_call_is_shown_again_once_it_is_booked_again(week: Week, later: str, is_shown: bool):
+    call, path = week.appointments["Tomorrow"], new_address(week.hana)
+    for role in ("CANCELED", later):
+        values = {"appointment": call, "status_id": week.status(role).pk}
+        edit_appointment(organization=week.organization, actor=SYSTEM, **values)
+
+    assert any(text.endswith(" Tomorrow") for text in calls(path)) == is_shown
 
 
 def test_of_too_many_calls_those_that_are_still_to_come_are_shown(week: Week, monkeypatch: pytest.MonkeyPatch):

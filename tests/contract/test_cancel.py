@@ -280,6 +280,16 @@ def test_a_lead_with_another_upcoming_appointment_stays_booked(api):
     )
 
 
+def test_a_canceled_call_with_another_outcome_since_is_not_upcoming(api):
+    """docs/interface.md, L13"""
+    booked = book(api)
+    api.cancel()
+
+    api.patch(f"/api/external/appointments/{booked['id']}", {"outcome_role": "FOLLOW_UP"})
+
+    assert api.get_lead(booked["lead"]["id"])["next_touch_point_at"] is None
+
+
 @pytest.mark.parametrize("other_appointment", ["in_the_past", "canceled"])
 def test_a_past_or_canceled_other_appointment_does_not_keep_the_lead_booked(api, other_appointment):
     """docs/interface.md, S9, L13"""

@@ -6,7 +6,7 @@ from threading import Thread
 import pytest
 from django.db import connections, transaction
 
-from appointments.models import RememberedCancellation
+from appointments.models import Appointment, RememberedCancellation
 from appointments.services import remembering
 from foundation.db.timestamps import now
 from notifications.models import Notification
@@ -80,6 +80,19 @@ def test_it_counts_for_a_day_and_is_deleted_then(api, organization, age):
     assert api.get_appointment(id)["outcome"]["role"] == role
     prune_organizations()
     assert not RememberedCancellation.objects.of(organization).exists()
+
+
+def test_a_booking_that_it_has_canceled_is_booked_again_after_any_other_outcome(api, organization, host):
+    """docs/interface.md, A29"""
+    remember(api)
+    path = f"/api/external/appointments/{api.book(host_email=host.user.email).json()['data']['id']}"
+
+    for role in ("FOLLOW_UP", "APPOINTMENT_BOOKED"):
+        api.patch(path, {"outcome_role": role})
+
+    lead = Appointment.objects.of(organization).get().lead
+    assert lead.status.role == "APPOINTMENT_BOOKED"
+    assert [*Notification.objects.of(organization).values_list("kind", flat=True)] == ["CALL_BOOKED"]
 
 
 def test_it_is_for_one_organization_and_its_own_bookings(api, organization, other_organization):

@@ -311,6 +311,21 @@ def test_a_call_marked_as_rescheduled_is_open_again_at_another_time_only(api, or
     assert summary_of(organization)["notifications"][1:] == [("CALL_RESCHEDULED", "hana@acme.example")]
 
 
+def test_a_canceled_call_with_another_outcome_since_is_booked_again_too(api, organization):
+    """docs/interface.md, A28"""
+    make_member(organization, "hana@acme.example")
+    id = book(api, host_email="hana@acme.example")
+    for role in ("CANCELED", "FOLLOW_UP"):
+        api.patch(f"/api/external/appointments/{id}", {"outcome_role": role})
+
+    move(api, time=LATER)
+
+    found = api.get_appointment(id)
+    assert found["outcome"]["role"] == "APPOINTMENT_BOOKED"
+    assert api.get_lead(found["lead"]["id"])["status"]["role"] == "APPOINTMENT_BOOKED"
+    assert summary_of(organization)["notifications"][-1] == ("CALL_RESCHEDULED", "hana@acme.example")
+
+
 def test_a_new_reference_at_the_same_time_is_an_event_without_mail(api, organization):
     """docs/interface.md, A40"""
     make_member(organization, "hana@acme.example")

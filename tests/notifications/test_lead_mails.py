@@ -326,6 +326,24 @@ def test_another_event_type_moves_the_reminder_and_brings_no_second_one(
     assert counts == [0, 0, 1, 1, 1, 1]
 
 
+@pytest.mark.parametrize(("roles", "count"), [(["FOLLOW_UP"], 1), (["CANCELED", "FOLLOW_UP"], 1), (["LOST"], 0)])
+def test_a_follow_up_that_is_moved_is_reminded_of(
+    reminded: Appointment, organization: Organization, roles: list[str], count: int
+):
+    actor = owner_actor(organization)
+    with time_machine.travel("2027-01-05T09:30:00Z", tick=False):
+        for role in roles:
+            status = Status.objects.of(organization).get(role=role)
+            edit_appointment(organization=organization, actor=actor, appointment=reminded, status_id=status.pk)
+        reschedule(
+            organization=organization, actor=actor, appointment=reminded, to=datetime(2027, 1, 8, 15, tzinfo=UTC)
+        )
+    with time_machine.travel("2027-01-07T15:01:00Z", tick=False):
+        remind_leads(organization=organization)
+
+    assert reminders(organization) == count
+
+
 def test_of_the_same_time_a_lead_is_reminded_once_whatever_changes(
     reminded: Appointment, organization: Organization, owner: Client
 ):

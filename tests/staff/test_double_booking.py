@@ -113,10 +113,16 @@ def test_another_host_and_a_canceled_call_are_no_double_booking(
     other = make_member(organization, "olga@acme.example")
 
     with_other_host = post_booking(closer, event_type, "10:00:00", host=other.pk)
-    make_api(organization).cancel(external_reference="first")
+    api = make_api(organization)
+    api.cancel(external_reference="first")
     after_cancellation = post_booking(closer, event_type, "10:00:00", host=host.pk, lead_email="eve@example.com")
+    for body in ({"outcome_role": "CANCELED"}, {"outcome_role": "LOST"}):
+        for row in Appointment.objects.of(organization).filter(host=host):
+            api.patch(f"/api/external/appointments/{row.pk}", body)
+    after_another_outcome = post_booking(closer, event_type, "10:00:00", host=host.pk, lead_email="flo@example.com")
 
-    assert [with_other_host.status_code, after_cancellation.status_code] == [302, 302]
+    responses = [with_other_host, after_cancellation, after_another_outcome]
+    assert [response.status_code for response in responses] == [302, 302, 302]
 
 
 def test_a_lead_with_another_call_at_that_time_is_warned_about(
