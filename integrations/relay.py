@@ -31,6 +31,15 @@ def digest(message: bytes) -> bytes:
     return hmac.digest(WEBHOOK_SECRET.encode(), message, "sha256")
 
 
+def cleaned(value: Any) -> Any:  # noqa: ANN401  # JSON
+    """Return JSON with texts as the service takes them: blank ones are empty, for which `translate` has defaults."""
+    if isinstance(value, dict):
+        return {key: cleaned(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return list(map(cleaned, value))
+    return value.encode(errors="ignore").decode().replace("\0", "").strip() if isinstance(value, str) else value
+
+
 def fit(value: Any, name: str = "") -> Any:  # noqa: ANN401  # JSON
     """Return a state, or the value of one of its fields, with long texts and lists cut, and durations in range."""
     if isinstance(value, dict):
@@ -38,7 +47,7 @@ def fit(value: Any, name: str = "") -> Any:  # noqa: ANN401  # JSON
     if isinstance(value, list):
         return [fit(each, name) for each in value[: MAX_ANSWERS if name == "questions_answers" else None]]
     if isinstance(value, str):
-        return value.encode(errors="ignore").decode().replace("\0", "")[: LENGTHS.get(name)]
+        return value[: LENGTHS.get(name)]
     return min(max(value, DURATIONS[0]), DURATIONS[1]) if name == "duration_minutes" else value
 
 
@@ -68,7 +77,7 @@ def relay(is_signed: Check, translate: Callable[[Json], tuple[str, Json] | None]
                 return 413, f"The body is larger than {MAX_BODY} bytes"
             if not is_signed(environ, body := environ["wsgi.input"].read(length)):
                 return 401, "The signature is missing, wrong or too old"
-            request = translate(json.loads(body))
+            request = translate(cleaned(json.loads(body)))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             return 400, f"The body is not the expected JSON: {error!r}"
         return send(request[0], fit(request[1])) if request else (204, "")

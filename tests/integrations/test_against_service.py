@@ -140,6 +140,27 @@ def test_what_a_vendor_leaves_empty_costs_no_booking(api: ApiClient) -> None:
     ]
 
 
+@pytest.mark.parametrize("blank", [" ", "\0", "\n\0 "])
+def test_a_text_of_white_space_costs_neither_booking_nor_opt_in(api: ApiClient, blank: str) -> None:
+    responses = {"why": {"label": blank, "value": "So"}}
+    booking = encode(changed(CALCOM, {"responses": responses, "eventTitle": blank}))
+    response = TYPEFORM["form_response"]
+    form = {
+        **response["definition"],
+        "fields": [{"id": "f1", "title": blank, "ref": "first_name"}, {"id": "f2", "title": blank}],
+    }
+    named, asked = ({"type": "text", "text": text, "field": {"id": id}} for id, text in (("f1", blank), ("f2", "So")))
+    filled = {**response, "definition": form, "answers": [*response["answers"], named, asked]}
+    opt_in = encode({**TYPEFORM, "form_response": filled})
+
+    answers = [
+        post(calcom.application, booking, **calcom_signature(booking)),
+        post(typeform.application, opt_in, **typeform_signature(opt_in)),
+    ]
+
+    assert [answer.status for answer in answers] == [201, 201], [answer.text for answer in answers]
+
+
 def test_the_form_of_calcom_or_typeform_is_cut_too(api: ApiClient) -> None:
     responses = {f"q{number}": {"label": LONG, "value": LONG} for number in range(10)}
     responses |= {f"s{number}": {"label": "Why?", "value": "So"} for number in range(50)}
