@@ -106,7 +106,9 @@ class RecordAdmin(TenantAdmin):
     ) -> HttpResponse:
         context["show_save_and_add_another"] = context["show_save_and_continue"] = False
         if obj is not None:
-            context["record"] = self.record_context(request, obj)
+            # A refused form has filled `obj` with what was typed.
+            stored = self.get_object(request, str(obj.pk)) if request.method == "POST" else obj
+            context["record"] = self.record_context(request, stored or obj)
             if not self.has_change_permission(request, obj):
                 context["adminform"].form._meta.help_texts = {}  # they say what a change would do
         return super().render_change_form(request, context, add, change, form_url, obj)

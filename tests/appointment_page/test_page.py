@@ -60,6 +60,18 @@ def test_the_head_shows_how_to_reach_the_lead_and_who_takes_part(host: Membershi
     }
 
 
+def test_above_a_refused_form_is_what_is_stored_and_its_buttons_work(mia: Client, appointment: Appointment):
+    url = admin_url(Appointment, "change", appointment.pk)
+    before = page(mia, appointment).context["record"]
+
+    refused = mia.post(url, form_data(mia, url, schedule_time="2027-01-06T15:30:00Z", host="", recording_url="x"))
+
+    record = refused.context["record"]
+    assert form_errors(refused)
+    assert facts(refused) == {fact.label: (str(fact.text), fact.url) for fact in before["facts"]}
+    assert [button.state for button in record["main"]] == [button.state for button in before["main"]]
+
+
 @pytest.mark.parametrize(("hour", "text"), [(8, "in 2\xa0hours"), (10, "now"), (13, "ended 2\xa0hours ago")])
 def test_the_time_is_also_relative(host: Membership, appointment: Appointment, hour: int, text: str):
     assert facts(page_at(host, appointment, hour))["When"][0].endswith(f"· {text}")
