@@ -144,7 +144,7 @@ def store_state(
 ) -> None:
     """Give the locked appointment its scheduler's state, and record the event of what has changed."""
     previous = appointment.outcome
-    is_no_show_withdrawn = appointment.synced_role == StatusRole.NO_SHOW and outcome == StatusRole.APPOINTMENT_BOOKED
+    is_no_show_withdrawn = appointment.synced_role == StatusRole.NO_SHOW and outcome != StatusRole.NO_SHOW
     note = add_note(appointment, data.get("notes", ""), actor)
     is_canceled = outcome == StatusRole.CANCELED
     if is_canceled:

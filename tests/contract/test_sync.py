@@ -119,23 +119,26 @@ def test_a_repeat_changes_nothing_that_staff_have_changed_since(
     assert snapshot_of(organization) != before
 
 
+@pytest.mark.parametrize("states", [["BOOKED"], ["CANCELED"], ["BOOKED", "CANCELED"]])
 def test_a_no_show_that_is_withdrawn_leaves_the_lead_as_any_other_order_does(
-    api: ApiClient, organization: Organization
+    api: ApiClient, organization: Organization, states: list[str]
 ) -> None:
     """docs/interface.md, A69 and A70"""
     requests: list[dict[str, Any]] = [
-        {"changed_at": at(2), "state": "NO_SHOW", "schedule_time": ENDING},
-        {"changed_at": at(3), "schedule_time": ENDING},
+        {"changed_at": at(hour), "state": state, "schedule_time": ENDING}
+        for hour, state in enumerate(["NO_SHOW", *states], 2)
     ]
-    for number, order in enumerate([requests, requests[::-1]]):
+    orders = list(permutations(requests))
+    for number, order in enumerate(orders):
         lead = {"email": f"lead{number}@example.com"}
         with time_machine.travel(ENDING):
             sync(api, f"b-{number}", changed_at=at(1), schedule_time=ENDING, lead=lead)
         for fields in order:
             sync(api, f"b-{number}", lead=lead, **fields)
 
-    assert [row["status"]["role"] for row in api.get_data("/api/external/leads")] == ["APPOINTMENT_BOOKED"] * 2
-    assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == ["APPOINTMENT_BOOKED"] * 2
+    role = "CANCELED" if states[-1] == "CANCELED" else "APPOINTMENT_BOOKED"
+    assert [row["status"]["role"] for row in api.get_data("/api/external/leads")] == [role] * len(orders)
+    assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == [role] * len(orders)
 
 
 def test_a_repeat_does_not_cancel_again_what_staff_have_booked_again(api: ApiClient) -> None:
