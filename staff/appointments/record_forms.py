@@ -18,7 +18,7 @@ from foundation.db.timestamps import now, truncate_to_ms
 from leads.models import Lead
 from notifications.models import Kind, LeadMessage
 from organizations.models import CAN_BE_ASSIGNED, Membership
-from staff.appointments.schedule import is_booked_again, warn_of_overlap
+from staff.appointments.schedule import is_booked_again, warn_of_time
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.fields import LongTextField, RowField
 from staff.toolkit.lists import to_uuid
@@ -164,7 +164,7 @@ class OutcomeForm(ConfirmationForm):
             moved = f"The lead has moved to {lead.status} since you opened the form."
             self.add_error(None, f"{moved} Check its status below.")
         if is_booked_again(self.subject, self.preset or cleaned.get("outcome")):
-            warn_of_overlap(self, self.subject)
+            warn_of_time(self, self.subject)
         return cleaned
 
 
@@ -213,7 +213,7 @@ class RescheduleForm(ConfirmationForm):
         if "schedule_time" in self.cleaned_data:
             moved = copy(self.subject)
             self.change(moved, self.cleaned_data["schedule_time"])
-            warn_of_overlap(self, moved)
+            warn_of_time(self, moved)
         return self.cleaned_data
 
 

@@ -1,4 +1,4 @@
-"""The other appointments of a host and a lead on the day of an appointment, and the error about an overlap."""
+"""The other appointments of a host and a lead on the day of an appointment, and the questions about its time."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,7 +14,9 @@ from unfold.widgets import UnfoldBooleanWidget
 
 from appointments.conditions import BOOKED_ROLES, ENDS_AT, LONGEST
 from appointments.models import LONG_COLUMNS, Appointment
+from appointments.notifications import stays_called_off
 from appointments.services.changes import NOT_HELD_ROLES, role_of
+from foundation.db.timestamps import now
 from staff.toolkit.actions import row_url
 from staff.toolkit.tenant import TenantForm
 from staff.toolkit.times import show_times_about
@@ -40,9 +42,9 @@ class ScheduleForm(TenantForm):
         if SCHEDULE_FIELDS.isdisjoint(self.changed_data):
             return
         # A canceled appointment takes no time, but one that is moved becomes booked again (docs/interface.md, A28).
-        if self.instance.is_called_off and "schedule_time" not in self.changed_data:
+        if stays_called_off(self.instance) and "schedule_time" not in self.changed_data:
             return
-        warn_of_overlap(self, self.instance)
+        warn_of_time(self, self.instance)
 
     def set_lead(self) -> None:
         """Set the instance's lead if the form names it in a way of its own."""
@@ -62,22 +64,28 @@ def is_booked_again(appointment: Appointment, outcome: Status | None) -> bool:
     return role_of(outcome) in BOOKED_ROLES and can_be_booked_again(appointment)
 
 
-def warn_of_overlap(form: forms.BaseForm, appointment: Appointment) -> None:
-    """Show the box `book_anyway` if another appointment overlaps; an otherwise valid form needs it ticked.
+def warn_of_time(form: forms.BaseForm, appointment: Appointment) -> None:
+    """Show the box `book_anyway` if another appointment overlaps, or a call to come is moved to a time that has passed.
 
-    Its value stands for the appointments that were shown, so that others that overlap meanwhile are shown, too.
+    An otherwise valid form needs it ticked. Its value stands for what was shown, so that appointments that overlap
+    meanwhile are shown, too.
     """
     rows = [row for row, overlaps in other_appointments(appointment) if overlaps]
-    if not rows:
+    is_moved = not appointment._state.adding and appointment.is_changed("schedule_time")
+    has_passed = is_moved and appointment.is_over and appointment.stored_values["schedule_time"] > now()
+    if not rows and not has_passed:
         return
-    value = str(uuid5(NAMESPACE_OID, " ".join(str(row.pk) for row in rows)))
+    value = str(uuid5(NAMESPACE_OID, " ".join([*(str(row.pk) for row in rows), *(["passed"] if has_passed else [])])))
     is_ticked = form.data.get(form.add_prefix("book_anyway")) in (value, "on")  # "on": from before an upgrade
     form.fields["book_anyway"].widget = UnfoldBooleanWidget({"value": value}, check_test=lambda _: is_ticked)
     if not form.errors and not is_ticked:
         link = '<a class="underline" href="{}" target="_blank">{}</a>'
         links = [(row_url(row), render_to_string("staff/other_appointment.html", {"row": row})) for row in rows]
-        names = format_html_join(" and ", link, links)
-        form.add_error("book_anyway", format_html("Overlaps with {}. Choose another time, or tick this box.", names))
+        problems: list[str] = [format_html("Overlaps with {}.", format_html_join(" and ", link, links))] if rows else []
+        if has_passed:
+            problems.append("This time has passed: no one is notified, and calendars keep the former one.")
+        text = format_html("{} Choose another time, or tick this box.", format_html_join(" ", "{}", zip(problems)))
+        form.add_error("book_anyway", text)
 
 
 def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:

@@ -298,6 +298,25 @@ def test_rescheduling_refuses_the_same_time_and_asks_about_an_overlap(
     assert reloaded(appointment).schedule_time.hour == 11
 
 
+def test_a_call_to_come_is_moved_to_a_time_that_has_passed_only_after_a_question(
+    mia: Client, appointment: Appointment, organization: Organization
+):
+    """A wrong month would leave it in everybody's calendar."""
+    before = snapshot_of(organization)
+    passed = {"schedule_time_0": "2026-01-06", "schedule_time_1": "11:30"}
+
+    asked = press(mia, "reschedule", appointment, **passed)
+    unchanged = snapshot_of(organization) == before
+    forced = press(mia, "reschedule", appointment, **passed, book_anyway="on")
+    corrected = press(mia, "reschedule", appointment, **passed | {"schedule_time_1": "12:30"})
+
+    assert form_errors(asked) == [
+        "This time has passed: no one is notified, and calendars keep the former one. "
+        "Choose another time, or tick this box."
+    ]
+    assert (unchanged, forced.status_code, corrected.status_code) == (True, 302, 302)
+
+
 @pytest.mark.parametrize(
     ("suggestion", "role"),
     [("won", "WON"), ("NO_SHOW", "NO_SHOW"), ("no-show", "NO_SHOW"), ("Deposit paid", "PARTIAL_PAYMENT"), ("?", None)],
