@@ -275,7 +275,8 @@ def opt_in_numbers(
     return total, dict(groups)
 
 
-# A lead that left a status several times counts once, with its latest stay. `LeftStatusFilter` finds the same leads.
+# A lead that left a status several times counts once, with its latest stay; what was undone doesn't count.
+# `LeftStatusFilter` finds the same leads.
 TIMES_IN_STATUS = """
 SELECT status.id, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY stay.duration)
 FROM statuses_status AS status
@@ -284,14 +285,15 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT id, lead_id, created_at AS left_at
         FROM leads_leadstatuschange
-        WHERE from_status_id = status.id AND created_at >= %(start)s AND created_at < %(end)s
+        WHERE from_status_id = status.id AND NOT is_undone AND created_at >= %(start)s AND created_at < %(end)s
         ORDER BY created_at DESC, id DESC
         LIMIT %(limit)s
     ) AS move
     LEFT JOIN LATERAL (
         SELECT created_at AS entered_at
         FROM leads_leadstatuschange AS earlier
-        WHERE earlier.lead_id = move.lead_id AND (earlier.created_at, earlier.id) < (move.left_at, move.id)
+        WHERE earlier.lead_id = move.lead_id AND NOT is_undone
+            AND (earlier.created_at, earlier.id) < (move.left_at, move.id)
         ORDER BY created_at DESC, id DESC
         LIMIT 1
     ) AS entry ON true

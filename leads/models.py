@@ -161,7 +161,7 @@ class Lead(VersionedModel):
     status_since = MillisecondDateTimeField(null=True, editable=False)
 
     unversioned = ("is_first_name_from_email", "external_reference", "unsubscribed_at", "status_since")
-    time_columns = {"status_id": "status_since"}
+    trigger_columns = {"status_id": ("status_since",)}
 
     objects: ClassVar[Any] = tenant_manager(LeadQuerySet)
     unscoped: ClassVar[Any] = LeadQuerySet.as_manager()
@@ -227,6 +227,8 @@ class Lead(VersionedModel):
 
 class LeadStatusChange(StatusChange):
     lead = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="status_changes", db_index=False)
+    # Whether it was undone, or undid the one before: neither ended the time in a status.
+    is_undone = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta(StatusChange.Meta):
         verbose_name = "status change"

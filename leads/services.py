@@ -282,14 +282,20 @@ def next_step_to_come(lead: Lead) -> tuple[datetime | None, str | None]:
 
 
 def save_lead(lead: Lead, *, actor: Actor) -> None:
-    """Store a locked lead's changes, if any. Call it once in a transaction, so that they are one event."""
-    from_status_id = lead.stored_values["status_id"]
+    """Store a locked lead's changes, if any. Call it once in a transaction, so that they are one event.
+
+    With another status and since when the lead had it, they undo the last change of the status.
+    """
+    from_status_id, is_undo = lead.stored_values["status_id"], lead.is_changed("status_since")
     before = store_changes(lead, LeadDetailSerializer)
     if before is None:
         return
     is_moved = lead.status_id != from_status_id
     if is_moved:
-        insert_all(build_status_change(lead, actor, from_status_id))
+        change = build_status_change(lead, actor, from_status_id)
+        insert_all(change)
+        if is_undo:
+            mark_undone(lead.organization, [change])
     record_event(topics.STATUS_CHANGED if is_moved else topics.UPDATED, lead, actor=actor, before=before)
 
 
@@ -305,9 +311,13 @@ def save_leads(organization: Organization, leads: Iterable[Lead], *, actor: Acto
         return
     before = dict(LeadDetailSerializer.query_by_ids().all(organization=organization.pk, ids=list(changed)))
     former = {pk: lead.stored_values["status_id"] for pk, lead in changed.items()}
-    save_versions(list(changed.values()))
     moved = [pk for pk, lead in changed.items() if lead.status_id != former[pk]]
-    insert_all(*(build_status_change(changed[pk], actor, former[pk]) for pk in moved))
+    undoing = [pk for pk in moved if changed[pk].is_changed("status_since")]
+    save_versions(list(changed.values()))
+    changes = {pk: build_status_change(changed[pk], actor, former[pk]) for pk in moved}
+    insert_all(*changes.values())
+    if undoing:
+        mark_undone(organization, [changes[pk] for pk in undoing])
     others = [pk for pk in changed if pk not in set(moved)]
     for topic, ids in ((topics.STATUS_CHANGED, moved), (topics.UPDATED, others)):
         record_events(topic, organization, ids, actor=actor, before=before)
@@ -316,6 +326,14 @@ def save_leads(organization: Organization, leads: Iterable[Lead], *, actor: Acto
 def build_status_change(lead: Lead, actor: Actor, from_status_id: UUID | None = None) -> LeadStatusChange:
     columns = {"organization": lead.organization, "lead": lead, **actor_columns(actor)}
     return LeadStatusChange(from_status_id=from_status_id, to_status_id=lead.status_id, **columns)
+
+
+def mark_undone(organization: Organization, changes: Sequence[LeadStatusChange]) -> None:
+    """Mark stored changes of locked leads' statuses, and the one of each lead that they have undone."""
+    rows, ids = LeadStatusChange.objects.of(organization), [change.pk for change in changes]
+    before = rows.filter(lead__in=[change.lead_id for change in changes]).exclude(pk__in=ids)
+    last = before.order_by("lead_id", "-created_at", "-id").distinct("lead_id")
+    rows.filter(Q(pk__in=ids) | Q(pk__in=last.values("pk"))).update(is_undone=True)
 
 
 @atomic_with_retry

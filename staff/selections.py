@@ -158,7 +158,7 @@ class LeftStatusFilter(ChoiceFilter):
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
         """Return the leads that left the status, as `reports.times_in_status` counts them."""
-        moves = LeadStatusChange.unscoped.filter(from_status=UUID(option))
+        moves = LeadStatusChange.unscoped.filter(from_status=UUID(option), is_undone=False)
         first, last = (self.used_parameters.get(name) for name in self.days)
         if first and last:
             period = reports.Period(parse_day(first), parse_day(last), timezone.get_current_timezone())

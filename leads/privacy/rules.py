@@ -152,7 +152,7 @@ empty_rows(
     harmless={"status_since"},
 )
 # Statuses, and who set them: how long leads had a status is counted.
-empty_rows(LeadStatusChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
+empty_rows(LeadStatusChange, {}, harmless={"actor_kind", "actor_id", "actor_name", "is_undone"})
 delete_rows(DeletedLeadNote, LeadChange, LeadMerge, LeadNote, NextStep, PossibleDuplicate)
 count_as_activity(LeadNote, "created_at", "edited_at")
 count_as_activity(DeletedLeadNote, "created_at")

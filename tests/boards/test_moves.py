@@ -1,12 +1,14 @@
 """Moving cards: through the services, by those who may, and never over somebody else's move."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, timedelta
 from html import unescape
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from appointments import reports
 from appointments.models import Appointment
 from appointments.services import edit_appointment
 from foundation.db.timestamps import now
@@ -207,13 +209,18 @@ def test_an_outcome_that_tells_nobody_is_set_at_once_and_moves_the_lead(
 def test_a_move_is_undone_from_its_message(
     manager: Client, organization: Organization, lead: Lead, appointment: Appointment
 ):
-    """An outcome's button also gives the lead its former status. Since when they have it is restored, too."""
+    """An outcome's button also gives the lead its former status. Since when they have it is restored, too.
+
+    The time in a status, on Home and in its list, doesn't count what was undone.
+    """
     Appointment.objects.of(organization).update(schedule_time=now() - timedelta(days=1))
     since = now().replace(microsecond=0) - timedelta(days=40)
     Appointment.objects.of(organization).update(outcome_since=since)
     Lead.objects.of(organization).update(status_since=since)
     before = Appointment.objects.of(organization).select_related("lead").get()
     won = status_named(organization, "Won")
+    today = reports.Period(timezone.localdate(), timezone.localdate(), UTC)
+    times = reports.times_in_status(organization, today)
 
     of_lead = move(manager, lead, before.lead.status, status_named(organization, "Lost")).json()["undo"]
     lost = Lead.objects.of(organization).get()
@@ -237,6 +244,10 @@ def test_a_move_is_undone_from_its_message(
     assert (after.outcome_since, after.lead.status_since) == (since, since)
     assert response.url.startswith(admin_url(Appointment, "changelist"))
     assert "layout=board" in response.url
+    assert reports.times_in_status(organization, today) == times
+    for status in (before.lead.status, won):
+        page = manager.get(admin_url(Lead, "changelist"), {"view": "all", "left_status": str(status.pk)})
+        assert page.context["cl"].result_count == 0
 
 
 def test_a_missed_call_that_a_move_books_again_offers_no_undo(

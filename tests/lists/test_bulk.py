@@ -11,7 +11,7 @@ from django.test import Client
 from appointments.models import Appointment
 from appointments.services import change_next_step, edit_appointment, finish_next_step, set_next_step
 from foundation.db.timestamps import now
-from leads.models import Lead, NextStep
+from leads.models import Lead, LeadStatusChange, NextStep
 from leads.privacy.erasing import request_erasure
 from leads.services import change_status, edit_lead
 from organizations.models import MemberRole, Membership, Organization
@@ -265,6 +265,8 @@ def test_a_change_of_several_rows_is_undone_from_its_message(rows: list[Appointm
         undone = owner.post(list_url(type(selected[0])), undo_of(response))
         assert shown_messages(undone)[-1] == "Undone for 2."
         assert changed != before == state_of(organization)
+    changes = LeadStatusChange.objects.of(organization).exclude(from_status=None)
+    assert [*changes.values_list("is_undone", flat=True)] == [True] * 8
 
     response = send(owner, "set_setter_selected", leads, member.pk)
     edit_lead(organization=organization, actor=actor, lead=leads[0], setter=stranger)
