@@ -33,7 +33,7 @@ def known_zone(name: str) -> str:
 
 def describe_zone(name: str, at: datetime | None = None) -> str:
     """Return what people call the zone: "Kolkata time (GMT+5:30)", with its offset at this time, by default now."""
-    offset = get_zone(name).utcoffset(at or timezone.now()) or timedelta()
+    offset = (at or timezone.now()).astimezone(get_zone(name)).utcoffset() or timedelta()
     hours, minutes = divmod(int(abs(offset).total_seconds()) // 60, 60)
     text = f"GMT{'-' if offset < timedelta() else '+'}{hours}{f':{minutes:02d}' if minutes else ''}"
     region, _, city = name.rpartition("/")

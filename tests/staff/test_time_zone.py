@@ -200,6 +200,21 @@ def test_a_time_zone_is_called_by_its_city_and_offset(name: str, text: str):
     assert describe_zone(name, datetime(2027, 1, 5, tzinfo=UTC)) == text
 
 
+@pytest.mark.parametrize(
+    ("name", "at", "offset"),
+    [
+        ("Europe/Berlin", "2027-03-28T00:59:00Z", "GMT+1"),
+        ("Europe/Berlin", "2027-03-28T01:00:00Z", "GMT+2"),
+        ("Australia/Sydney", "2027-10-02T15:59:00Z", "GMT+10"),
+        ("Australia/Sydney", "2027-10-02T23:00:00Z", "GMT+11"),
+        ("America/New_York", "2027-11-07T05:59:00Z", "GMT-4"),
+        ("America/New_York", "2027-11-07T06:00:00Z", "GMT-5"),
+    ],
+)
+def test_its_offset_is_that_of_the_very_hour(name: str, at: str, offset: str):
+    assert describe_zone(name, datetime.fromisoformat(at)).endswith(f"({offset})")
+
+
 @pytest.mark.parametrize(("sent", "zone"), [("Asia/Calcutta", "Asia/Kolkata"), ("Europe/Nowhere", "Europe/Rome")])
 def test_a_new_account_gets_the_time_zone_of_the_browser(
     sent: str, zone: str, owner: Client, organization: Organization, client: Client
