@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from icalendar import STATUS, Calendar, Event, vCalAddress
 
+from foundation.api.emails import mail_address
 from notifications.models import Context, Kind
 
 CANCELLATIONS = [Kind.CALL_CANCELED, Kind.CALL_REASSIGNED, Kind.LEAD_CANCELED]
@@ -53,7 +54,7 @@ def build_event(method: str, context: Context, start: datetime) -> Event:
 
 def build_attendee(name: str, email: str) -> vCalAddress:
     # No answer is asked for, because no one reads the organizer's mailbox.
-    return vCalAddress.new(email, cn=name, role="REQ-PARTICIPANT", partstat="NEEDS-ACTION", rsvp=False)
+    return vCalAddress.new(mail_address(email), cn=name, role="REQ-PARTICIPANT", partstat="NEEDS-ACTION", rsvp=False)
 
 
 def describe(context: Context) -> str:

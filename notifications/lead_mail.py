@@ -9,6 +9,7 @@ from django.core.mail.message import sanitize_address
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from foundation.api.emails import mail_address
 from notifications.lead_messages import MAX_NAME
 from notifications.mail import attach_invitation, build_email, single_line
 from notifications.models import Kind, Notification
@@ -39,11 +40,18 @@ def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternative
         {"X-Notification-Id": str(notification.pk)},
         from_email=formataddr((organization, address)),
         # The name apart: `sanitize_address` breaks a long one into lines, which Django then refuses.
-        reply_to=[formataddr((mailbox_name(host["name"]), sanitize_address(host["email"], "utf-8")))] if host else None,
+        reply_to=[formataddr((mailbox_name(host["name"]), sanitize_address(mail_address(host["email"]), "utf-8")))]
+        if host
+        else None,
     )
     if context["uid"] and notification.kind != Kind.LEAD_REMINDED:
         attach_invitation(email, notification.kind, context | {"description": context["body"]})
     return email
+
+
+def reply_address(name: str, email: str) -> str:
+    # The name apart: `sanitize_address` breaks a long one into lines, which Django then refuses.
+    return formataddr((mailbox_name(name), sanitize_address(mail_address(email), "utf-8")))
 
 
 def linked(text: str, meeting_url: str) -> SafeString:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
+from foundation.api.emails import mail_address
 from foundation.db.timestamps import get_zone
 from notifications.models import Context, Kind, Notification
 from notifications.services import unsubscribe_url
@@ -100,7 +101,7 @@ def build_email(
     if "=?" in subject:
         subject = Header(subject, "utf-8").encode(linesep="")
     text = render_to_string(f"{template}.txt", context)
-    email = EmailMultiAlternatives(subject, text, to=[to], headers=headers, **options)
+    email = EmailMultiAlternatives(subject, text, to=[mail_address(to)], headers=headers, **options)
     email.attach_alternative(render_to_string(f"{template}.html", context), "text/html")
     return email
 

@@ -10,6 +10,7 @@ from django.db import connections
 from django.test import Client
 
 from accounts.mail import PASSWORD_RESETS
+from foundation.api.emails import mail_address
 from organizations.models import Invitation, MemberRole, Organization, PasswordReset
 from tests.jobs import send_jobs
 
@@ -25,7 +26,8 @@ def post_invitation(client: Client, email: str, role: str = MemberRole.SETTER) -
 
 def links_mailed_to(email: str) -> list[str]:
     """Return the paths of all links in the mailbox of this address, the oldest first."""
-    return [link for message in mail.outbox if message.to == [email] for link in LINK.findall(str(message.body))]
+    messages = [message for message in mail.outbox if message.to == [mail_address(email)]]
+    return [link for message in messages for link in LINK.findall(str(message.body))]
 
 
 def deliver_mail(*organizations: Organization) -> None:

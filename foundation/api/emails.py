@@ -56,6 +56,15 @@ def domain_forms(domain: str) -> tuple[str, str]:
     return idna.decode(encoded), encoded
 
 
+def mail_address(email: str) -> str:
+    """Return the address as mail servers get it. Django itself would write ß as ss (IDNA 2003): another domain."""
+    local_part, _, domain = email.rpartition("@")
+    try:
+        return email if domain.isascii() else f"{local_part}@{domain_forms(domain)[1]}"
+    except UnicodeError:  # version 0.2 has stored domains that only the older standard has
+        return email
+
+
 def spellings(email: str) -> list[str]:
     """Return the lower-case texts as which the same address can be stored, this one first."""
     return list(dict.fromkeys(forms_of(email)))

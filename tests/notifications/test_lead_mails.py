@@ -16,6 +16,7 @@ from django.test import Client
 
 from appointments.models import Appointment, EventType
 from appointments.services import cancel_appointment, edit_appointment, remind_leads, reschedule
+from foundation.api.emails import mail_address
 from foundation.outbox import State
 from leads.merging import merge_leads, undo_merge
 from leads.models import Lead, LeadMerge
@@ -29,6 +30,7 @@ from notifications.services import lead_unsubscribe_url
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import MemberRole, Membership, Organization, User
 from statuses.models import Status
+from tests.accounts import deliver_mail, request_reset
 from tests.client import ApiClient, booking_payload
 from tests.factories import make_member, make_status, owner_actor, owner_of, snapshot_of
 from tests.jobs import send_notifications
@@ -56,7 +58,7 @@ def owner(organization: Organization) -> Client:
 def sent_to_leads(organization: Organization, mailoutbox: list[Any]) -> list[Any]:
     """Send what is due; return the e-mails to others than members, and empty the box."""
     send_notifications(organization.pk)
-    members = set(Membership.objects.of(organization).values_list("user__email", flat=True))
+    members = set(map(mail_address, Membership.objects.of(organization).values_list("user__email", flat=True)))
     emails = [email for email in mailoutbox if email.to[0] not in members]
     mailoutbox.clear()
     return emails
@@ -72,6 +74,25 @@ def booked(api: ApiClient, **fields: Any) -> Appointment:
     id = api.book(lead_first_name="Ada", **fields).json()["data"]["id"]
     appointment: Appointment = Appointment.unscoped.get(pk=id)
     return appointment
+
+
+def test_mail_goes_to_the_domain_that_the_address_names(
+    api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any]
+):
+    """ß is a letter of its own, and the domain with ss is another one's; Django writes it so."""
+    make_member(organization, "chef@faß.example")
+    booked(api, lead_email="ada@straße.example", host_email="chef@faß.example", notify_lead=True)
+    send_notifications(organization.pk)
+    request_reset("chef@faß.example")
+    deliver_mail(organization)
+
+    sent = [BytesParser(policy=modern).parsebytes(email.message().as_bytes()) for email in mailoutbox]
+    entries = [parse_invitation(email) for email in mailoutbox if email.attachments]
+    assert {str(message["To"]) for message in sent} == {"ada@xn--strae-oqa.example", "chef@xn--fa-hia.example"}
+    assert len(sent) == 3
+    [answers] = [message["Reply-To"].addresses for message in sent if message["Reply-To"]]
+    assert [answer.addr_spec for answer in answers] == ["chef@xn--fa-hia.example"]
+    assert "chef@xn--fa-hia.example" in str(entries)
 
 
 def unsubscribe_link(email: Any) -> str:
