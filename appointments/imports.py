@@ -223,7 +223,8 @@ class AppointmentImporter(Importer):
         # The outcome may be off the board by now.
         current = next((status for status in self.statuses if status.pk == stored.outcome_id), None) or stored.outcome
         self.compare_status(plan, "Outcome", current, "outcome")
-        if "schedule_time" in plan.fields and "outcome" not in plan.fields and role_of(current) in REOPENED_ROLES:
+        is_reopened = role_of(current) in REOPENED_ROLES or stored.is_called_off  # by another time
+        if "schedule_time" in plan.fields and "outcome" not in plan.fields and is_reopened:
             self.keep_outcome(plan, current)
         for name, label in {"meeting_url": "Meeting link", "recording_url": "Recording link"}.items():
             if name in values:

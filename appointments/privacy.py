@@ -24,6 +24,7 @@ empty_rows(
         "synced_at",
         "lead_reminder_at",
         "outcome_since",
+        "is_called_off",
     },
 )
 IS_SYNCED = ~Q(source=models.AppointmentSource.MANUAL)

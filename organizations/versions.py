@@ -29,9 +29,9 @@ class StoredChanges:
         for name in columns:
             first = known[name][0] if name in known else row.stored_values[name]
             known[name] = first, getattr(row, name)
-        for name, since in row.time_columns.items():
-            if name in columns and since not in known:
-                known[since] = row.stored_values.get(since), None
+        for name in columns:
+            for other in row.trigger_columns.get(name, ()):
+                known.setdefault(other, (row.stored_values.get(other), None))
 
 
 _recording: ContextVar[StoredChanges | None] = ContextVar("recording", default=None)
@@ -58,8 +58,8 @@ class VersionedModel(TenantModel):
     """A row whose `updated_at` rises with every change, except of `unversioned` columns, which are not shown."""
 
     unversioned: ClassVar[Collection[str]] = ()
-    # By column, the one that a trigger sets to the time of its change.
-    time_columns: ClassVar[Mapping[str, str]] = {}
+    # By column, those that triggers set when it changes.
+    trigger_columns: ClassVar[Mapping[str, Sequence[str]]] = {}
     stored_values: dict[str, Any]  # as the row was read; a new row has none
 
     updated_at = MillisecondDateTimeField(default=now, editable=False)

@@ -1,11 +1,14 @@
 from django.db import migrations, models
 
-# A trigger, because version 0.2 doesn't know the column.
+# A trigger, because version 0.2 doesn't know the column. An update that sets it, such as undoing an import, counts.
 FUNCTION = """
 CREATE FUNCTION appointments_set_called_off() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     outcome_role text := (SELECT role FROM statuses_status WHERE id = NEW.outcome_id);
 BEGIN
+    IF TG_OP = 'UPDATE' AND NEW.is_called_off <> OLD.is_called_off THEN
+        RETURN NEW;
+    END IF;
     IF outcome_role = 'CANCELED' THEN
         NEW.is_called_off := true;
     ELSIF TG_OP = 'UPDATE' AND (

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -305,10 +306,10 @@ def import_name(stored: Import) -> str:
 def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[Sequence[str]]) -> list[str]:
     """Give the subject's columns that still have the imported values the former ones; return the names of the others.
 
-    Of each of the groups, all columns are restored or none. With a status, since when the subject had it is restored.
+    Of each of the groups, all columns are restored or none. With a column, those are restored that triggers have set.
     """
     columns: dict[str, list[Any]] = dict(row.columns or {})
-    times = {name: columns.pop(since)[0] for name, since in subject.time_columns.items() if since in columns}
+    by_trigger = {name: columns.pop(name)[0] for name in set(chain(*subject.trigger_columns.values())) & {*columns}}
     together = [[name for name in group if name in columns] for group in groups]
     grouped = {name for group in together for name in group}
     together += [[name] for name in columns if name not in grouped]
@@ -319,10 +320,10 @@ def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[S
                 set_value(subject, name, parsed(subject, name, columns[name][0]))
         else:
             others.append(names[0])
-    for name, at in times.items():
+    for name, others_of_it in subject.trigger_columns.items():
         if subject.is_changed(name):
-            since = subject.time_columns[name]
-            set_value(subject, since, parsed(subject, since, at))
+            for other in by_trigger.keys() & {*others_of_it}:
+                set_value(subject, other, parsed(subject, other, by_trigger[other]))
     return others
 
 

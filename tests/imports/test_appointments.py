@@ -272,12 +272,15 @@ def test_a_corrected_time_leaves_the_outcome_that_the_file_names(
     assert notifications_of(organization) == []
 
 
+@pytest.mark.parametrize("later", [[], ["LOST"]])
 def test_the_check_says_that_another_time_books_a_canceled_call_again(
-    mia: Client, organization: Organization, api: ApiClient
+    mia: Client, organization: Organization, api: ApiClient, later: list[str]
 ) -> None:
     """docs/interface.md, A28"""
-    api.book(external_reference="a-1")
+    id = api.book(external_reference="a-1").json()["data"]["id"]
     api.cancel(external_reference="a-1")
+    for role in later:
+        api.patch(f"/api/external/appointments/{id}", {"outcome_role": role})
     page = Page(mia, organization, csv_file(["Reference", "Time"], ["a-1", FUTURE]), kind="APPOINTMENTS")
     page.check()
 
@@ -285,7 +288,7 @@ def test_the_check_says_that_another_time_books_a_canceled_call_again(
     page.press("start")
 
     assert verdict == "CHANGED"
-    assert details.endswith(f"→ {FUTURE}; Outcome: Canceled → Appointment booked")
+    assert details.endswith(f"→ {FUTURE}; Outcome: {'Lost' if later else 'Canceled'} → Appointment booked")
     assert appointment_with(organization, "a-1").outcome.name == "Appointment booked"
 
 

@@ -488,6 +488,31 @@ def test_the_lead_of_a_call_that_is_moved_back_is_reminded_as_before(
     assert Appointment.objects.of(organization).get().lead_reminder_at == reminder
 
 
+@pytest.mark.parametrize(
+    ("roles", "row"),
+    [
+        (["FOLLOW_UP"], ["old", "", "", "", "", "Canceled", ""]),
+        (["CANCELED", "LOST"], ["old", "", LATER, "", "", "", ""]),
+        (["CANCELED", "LOST"], ["old", "", "", "", "", "Appointment booked", ""]),
+    ],
+)
+def test_what_was_called_off_or_not_is_so_again(
+    mia: Client, organization: Organization, api: ApiClient, roles: list[str], row: list[str]
+) -> None:
+    id = api.book(external_reference="old").json()["data"]["id"]
+    for role in roles:
+        api.patch(f"/api/external/appointments/{id}", {"outcome_role": role})
+    columns = ("is_called_off", "outcome__role", "schedule_time", "lead__next_touch_point_at")
+    before, after_import, after = (Appointment.objects.of(organization).values_list(*columns) for _ in range(3))
+    before = list(before)
+    page = Page(mia, organization, csv_file(HEADER, row), kind="APPOINTMENTS").run()
+    assert [values[0] for values in after_import] == [not before[0][0]]
+
+    page.press("undo")
+
+    assert list(after) == before
+
+
 def test_the_status_of_a_lead_stays_if_another_appointment_has_it_since(
     mia: Client, organization: Organization, api: ApiClient
 ) -> None:
