@@ -164,7 +164,7 @@ class Appointment(VersionedModel, Traffic):
     # Canceled, and not booked again since, whatever outcome it got then. Triggers keep it (0036_called_off.py).
     is_called_off = models.BooleanField(default=False, db_default=False, editable=False)
 
-    trigger_columns = {"outcome_id": ("outcome_since", "is_called_off"), "schedule_time": ("is_called_off",)}
+    trigger_columns = {"outcome_id": ("outcome_since", "is_called_off")}
     unversioned = (
         "booked_for",
         "first_booked_for",

@@ -29,7 +29,6 @@ class StoredChanges:
         for name in columns:
             first = known[name][0] if name in known else row.stored_values[name]
             known[name] = first, getattr(row, name)
-        for name in columns:
             for other in row.trigger_columns.get(name, ()):
                 known.setdefault(other, (row.stored_values.get(other), None))
 

@@ -11,10 +11,7 @@ BEGIN
     END IF;
     IF outcome_role = 'CANCELED' THEN
         NEW.is_called_off := true;
-    ELSIF TG_OP = 'UPDATE' AND (
-        outcome_role IS NULL OR outcome_role IN ('APPOINTMENT_BOOKED', 'RESCHEDULED')
-        OR NEW.schedule_time <> OLD.schedule_time
-    ) THEN
+    ELSIF TG_OP = 'UPDATE' AND (outcome_role IS NULL OR outcome_role IN ('APPOINTMENT_BOOKED', 'RESCHEDULED')) THEN
         NEW.is_called_off := false;
     END IF;
     RETURN NEW;
@@ -26,10 +23,8 @@ CREATE TRIGGER called_off_of_new BEFORE INSERT ON appointments_appointment
 FOR EACH ROW WHEN (NEW.outcome_id IS NOT NULL) EXECUTE FUNCTION appointments_set_called_off()
 """
 ON_UPDATE = """
-CREATE TRIGGER called_off_of_changed BEFORE UPDATE OF outcome_id, schedule_time ON appointments_appointment
-FOR EACH ROW WHEN (
-    NEW.outcome_id IS DISTINCT FROM OLD.outcome_id OR NEW.schedule_time <> OLD.schedule_time
-) EXECUTE FUNCTION appointments_set_called_off()
+CREATE TRIGGER called_off_of_changed BEFORE UPDATE OF outcome_id ON appointments_appointment
+FOR EACH ROW WHEN (NEW.outcome_id IS DISTINCT FROM OLD.outcome_id) EXECUTE FUNCTION appointments_set_called_off()
 """
 
 

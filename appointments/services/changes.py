@@ -12,7 +12,7 @@ from uuid import UUID
 from appointments.conditions import BOOKED_ROLES
 from appointments.lead_notifications import awaits_reminder, queue_lead_email, reminder_time, was_reminded
 from appointments.models import Appointment, DeletedNote, Note, OutcomeChange
-from appointments.notifications import notify_mentioned, notify_participants
+from appointments.notifications import notify_mentioned, notify_participants, stays_called_off
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.services.leads import update_lead
 from appointments.services.next_steps import add_step, remove_steps
@@ -391,7 +391,7 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     if is_replaced and role in RESULT_ROLES:
         lead_role = StatusRole(role)
     if is_moved:
-        return Effects(RESCHEDULED, None if is_canceled else Kind.CALL_RESCHEDULED, lead_role)
+        return Effects(RESCHEDULED, None if stays_called_off(appointment) else Kind.CALL_RESCHEDULED, lead_role)
     notification = Kind.CALL_UPDATED if appointment.is_changed(*INVITATION_COLUMNS) else None
     topic = RESCHEDULED if appointment.is_changed("external_reference") else None
     if is_replaced:

@@ -311,9 +311,8 @@ def follow_provider(appointment: Appointment, role: StatusRole, data: BookingDat
     for name, member in changed_members(appointment, roles, data).items():
         setattr(appointment, name, member)
     # A repeat must not bring back the meeting URL of an appointment that staff have canceled.
-    if "meeting_url" in data and (
-        role_of(previous) != StatusRole.CANCELED or is_moved or is_new_outcome or has_new_reference
-    ):
+    stays_off = appointment.is_called_off and not (is_moved or is_new_outcome or has_new_reference)
+    if "meeting_url" in data and not stays_off:
         appointment.meeting_url = data["meeting_url"]
     appointment.own_duration_minutes = data.get("duration_minutes") or appointment.own_duration_minutes
     if is_moved:

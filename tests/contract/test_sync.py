@@ -12,7 +12,7 @@ import time_machine
 from appointments import reports
 from appointments.models import Appointment, FormerReference
 from appointments.services import reschedule
-from foundation.db.timestamps import now
+from foundation.db.timestamps import isoformat_z, now
 from optins.models import OptIn
 from organizations.models import Membership, Organization
 from statuses.models import Status
@@ -139,6 +139,29 @@ def test_a_no_show_that_is_withdrawn_leaves_the_lead_as_any_other_order_does(
     role = "CANCELED" if states[-1] == "CANCELED" else "APPOINTMENT_BOOKED"
     assert [row["status"]["role"] for row in api.get_data("/api/external/leads")] == [role] * len(orders)
     assert [row["outcome"]["role"] for row in api.get_data("/api/external/appointments")] == [role] * len(orders)
+
+
+def test_a_scheduler_books_a_canceled_call_with_another_outcome_since_only_by_its_own_booking(
+    api: ApiClient, organization: Organization
+) -> None:
+    """docs/interface.md, A28 and L13"""
+    link = {"meeting_url": "https://meet.example/1"}
+    id = sync(api, changed_at=at(1), **link).json()["data"]["id"]
+    found = []
+    for report in ({"changed_at": at(1), **link}, {"changed_at": at(2), "state": "CANCELED", "schedule_time": LATER}):
+        for role in ("CANCELED", "FOLLOW_UP"):
+            api.patch(f"/api/external/appointments/{id}", {"outcome_role": role})
+        sync(api, **report)
+        found.append(Appointment.objects.of(organization).select_related("lead").get())
+    sync(api, changed_at=at(3), schedule_time=LATER, **link)
+    booked = Appointment.objects.of(organization).select_related("lead").get()
+
+    assert [(row.is_called_off, row.meeting_url, row.lead.next_touch_point_at) for row in found] == [
+        (True, None, None),
+        (True, None, None),
+    ]
+    assert (booked.is_called_off, booked.meeting_url) == (False, link["meeting_url"])
+    assert isoformat_z(booked.lead.next_touch_point_at) == LATER
 
 
 def test_a_repeat_does_not_cancel_again_what_staff_have_booked_again(api: ApiClient) -> None:
