@@ -45,7 +45,8 @@ def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternative
         else None,
     )
     if context["uid"] and notification.kind != Kind.LEAD_REMINDED:
-        attach_invitation(email, notification.kind, context | {"description": context["body"]})
+        names = {name: single_line(context[name]) for name in ("sender", "summary")}
+        attach_invitation(email, notification.kind, context | names | {"description": context["body"]})
     return email
 
 

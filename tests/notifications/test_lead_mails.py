@@ -556,7 +556,7 @@ def test_names_of_strangers_change_neither_headers_nor_markup_nor_the_text(
     User.objects.filter(pk=host.user_id).update(email="hana@bücher.example", first_name='H "=?x', last_name="")
     organization.name = 'Acme, "Inc" <evil@example.com>\nX: y'
     organization.save(update_fields=["name"])
-    appointment = booked(api, host_email="hana@bücher.example")
+    appointment = booked(api, host_email="hana@bücher.example", event_type_name="E\x1b[31m\nX-EVIL:1\u202e\x0bD")
     actor, leads = owner_actor(organization), Lead.objects.of(organization)
     leads.update(first_name=HOSTILE)
     reschedule(organization=organization, actor=actor, appointment=appointment, to=MOVED)
@@ -577,6 +577,7 @@ def test_names_of_strangers_change_neither_headers_nor_markup_nor_the_text(
     (long_name,) = sent_to_leads(organization, mailoutbox)
     (reply_to,) = BytesParser(policy=modern).parsebytes(long_name.message().as_bytes())["Reply-To"].addresses
     assert reply_to.display_name == "Александра Константиновна Преображенская"
+    assert "SUMMARY:E [31m X-EVIL:1 D with Acme" in email.attachments[0][1]
     assert email.body.startswith('Hi Ada Bcc: victim {host} =?utf-8?q?x?= <b>"x"<i>,\n')
     assert "<b>" not in email.alternatives[0].content
     # Not a name that mail programs make a link of.
