@@ -12,6 +12,7 @@ from accounts.time_zone import describe_zone, known_zone
 from appointments.models import Appointment
 from appointments.notifications import is_about_missing_entry, stays_called_off
 from foundation.db.timestamps import get_zone, isoformat_z, now
+from foundation.metrics.definitions import LIMITS_EXCEEDED
 from foundation.outbox import State
 from leads.models import Lead
 from leads.phones import time_zones_by_country
@@ -22,6 +23,8 @@ from notifications.services import insert_notifications
 from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership
 from statuses.models import FINAL_ROLES, StatusRole
 
+MAILS_PER_DAY = 20  # to one lead
+LATEST_CALLS = 100  # of a lead, whose e-mails are counted
 # The message to the lead about a change that participants are notified of.
 LEAD_KIND = {
     Kind.CALL_BOOKED: Kind.LEAD_INVITED,
@@ -63,13 +66,26 @@ def active_message(kind: Kind, appointment: Appointment) -> LeadMessage | None:
 def queue_lead_email(change: Kind | None, appointment: Appointment) -> None:
     """Queue the lead's e-mail about a stored change of the appointment, if the lead gets one.
 
+    It is stored as refused if the lead got `MAILS_PER_DAY` within a day: a booking page takes the address of anybody.
     Locks the lead, so that a simultaneous unsubscription either cancels this e-mail or prevents it.
     """
     if change is None or not find_message(change, appointment):
         return
     appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
     if message := find_message(change, appointment):
-        insert_notifications([build_lead_notification(message, appointment)])
+        notification, is_refused = build_lead_notification(message, appointment), has_enough_mails(appointment.lead)
+        insert_notifications([notification])
+        if is_refused:
+            LIMITS_EXCEEDED.labels("lead_emails").inc()
+            stored = Notification.objects.of(appointment.organization).filter(pk=notification.pk)
+            stored.update(state=State.DEAD, last_error="lead_limit", next_attempt_at=None, finished_at=now())
+
+
+def has_enough_mails(lead: Lead) -> bool:
+    latest = Appointment.objects.of(lead.organization).filter(lead=lead).order_by("-schedule_time")[:LATEST_CALLS]
+    mails = Notification.objects.of(lead.organization).filter(kind__in=LEAD_KINDS, recipient=None)
+    mails = mails.filter(subject_id__in=latest.values("pk"), created_at__gt=now() - timedelta(days=1))
+    return mails[:MAILS_PER_DAY].count() == MAILS_PER_DAY
 
 
 def build_lead_notification(message: LeadMessage, appointment: Appointment) -> Notification:

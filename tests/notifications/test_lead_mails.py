@@ -1,7 +1,7 @@
 """E-mails to leads: what staff book, move and cancel, reminders, unsubscribing, and the organization's texts."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.parser import BytesParser
 from email.policy import default as modern
 from email.utils import parseaddr
@@ -14,9 +14,11 @@ import pytest
 import time_machine
 from django.test import Client
 
+from appointments import lead_notifications
 from appointments.models import Appointment, EventType
 from appointments.services import cancel_appointment, edit_appointment, remind_leads, reschedule
 from foundation.api.emails import mail_address
+from foundation.db.timestamps import now
 from foundation.outbox import State
 from leads.merging import merge_leads, undo_merge
 from leads.models import Lead, LeadMerge
@@ -519,6 +521,25 @@ def test_an_organization_has_a_limit_of_emails_to_leads_a_day(
     assert len(sent_to_leads(organization, mailoutbox)) == 1
     # Members get theirs: three bookings and two cancellations.
     assert Notification.objects.of(organization).filter(recipient=host, state=State.DONE).count() == 5
+
+
+def test_one_lead_has_a_limit_of_emails_a_day(
+    api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any], monkeypatch: Any
+):
+    """A stranger who books for somebody else's address uses nobody else's e-mails up."""
+    monkeypatch.setattr(lead_notifications, "MAILS_PER_DAY", 2)
+    for number in range(3):
+        booked(api, external_reference=f"ref-{number}", lead_email="ada@example.com", notify_lead=True)
+    booked(api, external_reference="other", lead_email="bob@example.com", notify_lead=True)
+
+    recipients = sorted(email.to[0] for email in sent_to_leads(organization, mailoutbox))
+    refused = Notification.objects.of(organization).get(state=State.DEAD)
+    Notification.objects.of(organization).update(created_at=now() - timedelta(days=1))
+    booked(api, external_reference="next day", lead_email="ada@example.com", notify_lead=True)
+
+    assert recipients == ["ada@example.com", "ada@example.com", "bob@example.com"]
+    assert (refused.last_error, refused.next_attempt_at, refused.finished_at is None) == ("lead_limit", None, False)
+    assert [email.to for email in sent_to_leads(organization, mailoutbox)] == [["ada@example.com"]]
 
 
 def test_an_email_to_a_lead_counts_once_however_often_it_is_claimed(
