@@ -73,7 +73,7 @@ def queue_lead_email(change: Kind | None, appointment: Appointment) -> None:
         return
     appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
     if message := find_message(change, appointment):
-        notification, is_refused = build_lead_notification(message, appointment), has_enough_mails(appointment.lead)
+        notification, is_refused = build_lead_notification(message, appointment), has_reached_limit(appointment.lead)
         insert_notifications([notification])
         if is_refused:
             LIMITS_EXCEEDED.labels("lead_emails").inc()
@@ -81,7 +81,7 @@ def queue_lead_email(change: Kind | None, appointment: Appointment) -> None:
             stored.update(state=State.DEAD, last_error="lead_limit", next_attempt_at=None, finished_at=now())
 
 
-def has_enough_mails(lead: Lead) -> bool:
+def has_reached_limit(lead: Lead) -> bool:
     latest = Appointment.objects.of(lead.organization).filter(lead=lead).order_by("-schedule_time")[:LATEST_CALLS]
     mails = Notification.objects.of(lead.organization).filter(kind__in=LEAD_KINDS, recipient=None)
     mails = mails.filter(subject_id__in=latest.values("pk"), created_at__gt=now() - timedelta(days=1))

@@ -227,7 +227,7 @@ class Lead(VersionedModel):
 
 class LeadStatusChange(StatusChange):
     lead = TenantForeignKey(Lead, on_delete=models.CASCADE, related_name="status_changes", db_index=False)
-    # Whether it was undone, or undid the one before: neither ended the time in a status.
+    # It was undone, or undid the one before: reports of the time in a status leave both out.
     is_undone = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta(StatusChange.Meta):

@@ -284,7 +284,7 @@ def next_step_to_come(lead: Lead) -> tuple[datetime | None, str | None]:
 def save_lead(lead: Lead, *, actor: Actor) -> None:
     """Store a locked lead's changes, if any. Call it once in a transaction, so that they are one event.
 
-    With another status and since when the lead had it, they undo the last change of the status.
+    A change of both status and `status_since` counts as undoing the last change of the status.
     """
     from_status_id, is_undo = lead.stored_values["status_id"], lead.is_changed("status_since")
     before = store_changes(lead, LeadDetailSerializer)

@@ -39,10 +39,7 @@ def render_to_lead(notification: Notification, to: str) -> EmailMultiAlternative
         values,
         {"X-Notification-Id": str(notification.pk)},
         from_email=formataddr((organization, address)),
-        # The name apart: `sanitize_address` breaks a long one into lines, which Django then refuses.
-        reply_to=[formataddr((mailbox_name(host["name"]), sanitize_address(mail_address(host["email"]), "utf-8")))]
-        if host
-        else None,
+        reply_to=[reply_address(**host)] if host else None,
     )
     if context["uid"] and notification.kind != Kind.LEAD_REMINDED:
         names = {name: single_line(context[name]) for name in ("sender", "summary")}

@@ -78,7 +78,10 @@ def change_note(
 
 @atomic_with_retry
 def delete_note(*, organization: Organization, actor: Actor, appointment_id: UUID, note_id: UUID) -> None:
-    """Delete a note; raises as `find_own_note` does, and BeingErased as above. Locks the appointment."""
+    """Delete a note. Locks the appointment.
+
+    Raises as `find_own_note` does, and BeingErased while a worker erases the lead.
+    """
     _, note = lock_own_note(organization, actor, appointment_id, note_id)
     remove_notes(organization, [note], actor)
 

@@ -306,7 +306,7 @@ def import_name(stored: Import) -> str:
 def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[Sequence[str]]) -> list[str]:
     """Give the subject's columns that still have the imported values the former ones; return the names of the others.
 
-    Of each of the groups, all columns are restored or none. With a column, those are restored that triggers have set.
+    Of each of the groups, all columns are restored or none; with a column, those that its triggers set.
     """
     columns: dict[str, list[Any]] = dict(row.columns or {})
     by_trigger = {name: columns.pop(name)[0] for name in set(chain(*subject.trigger_columns.values())) & {*columns}}
@@ -320,9 +320,9 @@ def restore_columns(row: ImportUndo, subject: VersionedModel, groups: Sequence[S
                 set_value(subject, name, parsed(subject, name, columns[name][0]))
         else:
             others.append(names[0])
-    for name, others_of_it in subject.trigger_columns.items():
+    for name, dependent in subject.trigger_columns.items():
         if subject.is_changed(name):
-            for other in by_trigger.keys() & {*others_of_it}:
+            for other in by_trigger.keys() & {*dependent}:
                 set_value(subject, other, parsed(subject, other, by_trigger[other]))
     return others
 

@@ -526,7 +526,7 @@ def test_an_organization_has_a_limit_of_emails_to_leads_a_day(
 def test_one_lead_has_a_limit_of_emails_a_day(
     api: ApiClient, organization: Organization, messages: None, mailoutbox: list[Any], monkeypatch: Any
 ):
-    """A stranger who books for somebody else's address uses nobody else's e-mails up."""
+    """Bookings for somebody else's address don't use up the organization's e-mails of the day."""
     monkeypatch.setattr(lead_notifications, "MAILS_PER_DAY", 2)
     for number in range(3):
         booked(api, external_reference=f"ref-{number}", lead_email="ada@example.com", notify_lead=True)
