@@ -22,22 +22,29 @@ def active_members(organization: Organization) -> QuerySet[Membership]:
     return rows.select_related("user", "mail_preference")
 
 
-def find_mentioned(organization: Organization, text: str) -> set[Membership]:
-    """Return the active members whom the text names after an `@`, each `@` as many words of it as make a name."""
+def find_mentioned(organization: Organization, text: str) -> tuple[set[Membership], list[str]]:
+    """Return the active members whom the text names after an `@`, and the words after an `@` that begin no name.
+
+    After each `@` the longest name counts.
+    """
     starts = [match.end() for match in STARTS.finditer(text)][:MAX_STARTS]
     if not starts:
-        return set()
+        return set(), []
     members: dict[str, set[Membership]] = {}
     for member in active_members(organization):
         for name in (str(member), member.user.email):
             members.setdefault(fold_name(name), set()).add(member)
     lengths = sorted({len(name) for name in members}, reverse=True)
     found: set[Membership] = set()
+    unknown: list[str] = []
     for start in starts:
         rest = fold_name(text[start : start + MAX_NAME])
         ends = [length for length in lengths if rest[:length] in members and not re.match(r"\w", rest[length:])]
-        found |= members[rest[: ends[0]]] if ends else set()
-    return found
+        if ends:
+            found |= members[rest[: ends[0]]]
+        else:
+            unknown += re.findall(r"^[^\W\d]\w*", text[start : start + MAX_NAME])
+    return found, unknown
 
 
 def notify_mentioned(note: LeadNote, members: Collection[Membership], actor: Actor) -> None:

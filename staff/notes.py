@@ -29,6 +29,7 @@ from staff.toolkit.lists import column
 from staff.toolkit.newest_search import HELP, NewestSearchAdmin
 from staff.toolkit.tenant import TenantForm
 
+MAX_SHOWN = 3  # of the words after an @ that are nobody's name
 MAX_OFFERED = 500  # members whose names a form has; others are typed
 MAX_CHARACTERS = 120  # of a note in a list
 AUTHOR = ("actor_name", "created_at", "edited_at")
@@ -65,11 +66,11 @@ class NoteField(LongTextField):
         self.widget.attrs["data-mentions"] = json.dumps(names)
 
 
-def checked_mentions(organization: Organization, text: str) -> set[Membership]:
-    members = find_mentioned(organization, text)
+def checked_mentions(organization: Organization, text: str) -> tuple[set[Membership], list[str]]:
+    members, unknown = find_mentioned(organization, text)
     if len(members) > MAX_MENTIONS:
         raise forms.ValidationError(f"Mention at most {MAX_MENTIONS} colleagues.")
-    return members
+    return members, unknown
 
 
 class NoteForm(ConfirmationForm):
@@ -78,6 +79,7 @@ class NoteForm(ConfirmationForm):
     note = NoteField()
     new_id = NewIdField()
     mentions: set[Membership]
+    unknown: list[str]  # what stands after an @ and is nobody's name
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -85,7 +87,7 @@ class NoteForm(ConfirmationForm):
 
     def clean_note(self) -> str:
         text = str(self.cleaned_data["note"])
-        self.mentions = checked_mentions(self.subject.organization, text)
+        self.mentions, self.unknown = checked_mentions(self.subject.organization, text)
         return text
 
     @property
@@ -96,7 +98,10 @@ class NoteForm(ConfirmationForm):
 
 
 def added_text(form: NoteForm, actor: Actor) -> str:
-    """Return the message about a new note: which colleagues that it mentions get an e-mail, and which don't."""
+    """Return the message about a new note: which colleagues that it mentions get an e-mail, and which don't.
+
+    An @ that names nobody is shown, because a first name alone doesn't mention anybody.
+    """
     members = sorted((member for member in form.mentions if member.user_id != actor.id), key=str)
     recipients = recipients_of(form.subject.organization, Kind.MENTIONED, members)
     names = [str(member) for member in recipients]
@@ -106,6 +111,9 @@ def added_text(form: NoteForm, actor: Actor) -> str:
         sentences.append(f"We'll e-mail {get_text_list(names, 'and')}.")
     if others:
         sentences.append(f"{get_text_list(others, 'and')} will get no e-mail about it.")
+    if form.unknown:
+        names = [f"@{name}" for name in form.unknown[:MAX_SHOWN]]
+        sentences.append(f"{get_text_list(names, 'and')} mentioned nobody; write a colleague's full name or e-mail.")
     return " ".join(sentences)
 
 
@@ -129,7 +137,7 @@ class NoteChangeForm(TenantForm):
 
     def clean_note(self) -> str:
         text = str(self.cleaned_data["note"])
-        self.mentions = checked_mentions(self.organization, text)
+        self.mentions, _ = checked_mentions(self.organization, text)
         if "note" not in self.changed_data:
             return str(self.instance.note)
         return ": ".join(filter(None, [self.call_result, text]))
@@ -215,7 +223,7 @@ class LeadNoteAdmin(NotePage):
     readonly_fields = ("lead", *AUTHOR)
 
     def save_model(self, request: HttpRequest, obj: LeadNote, form: NoteChangeForm, change: bool) -> None:
-        former = find_mentioned(obj.organization, form.initial["note"])
+        former, _ = find_mentioned(obj.organization, form.initial["note"])
         change_lead_note(
             organization=obj.organization,
             actor=actor_of(request),
@@ -244,7 +252,7 @@ class NoteAdmin(NotePage):
 
     def save_model(self, request: HttpRequest, obj: Note, form: NoteChangeForm, change: bool) -> None:
         # The API can mention members whom the text doesn't name.
-        former = find_mentioned(obj.organization, form.initial["note"])
+        former, _ = find_mentioned(obj.organization, form.initial["note"])
         mentions = [*({*obj.mention_users.all()} - former) | form.mentions]
         services.change_note(
             organization=obj.organization,

@@ -93,14 +93,15 @@ def test_the_message_about_a_note_names_who_gets_an_email(
     Membership.objects.of(organization).filter(pk=silent[1].pk).update(wants_mail=False)
     said = []
     for row in (lead, lead.appointments.first()):
-        for text in ("@Ada and @Grace", f"@Sam Ode, @Ada, @{owner_of(organization)}", "No one"):
+        for text in ("@Ada and @Grace", f"@Sam Ode, @Ada, @{owner_of(organization)}", "@Sam, and @Tom?", "No one"):
             sent = owner.post(admin_url(type(row), "add_note", row.pk), {"note": text})
             said.append(shown_messages(sent)[-1])
 
-    assert said[:3] == said[3:]
-    assert said[:3] == [
+    assert said[:4] == said[4:]
+    assert said[:4] == [
         "Note added. Ada and Grace will get no e-mail about it.",
         "Note added. We'll e-mail Sam Ode. Ada will get no e-mail about it.",
+        "Note added. @Sam and @Tom mentioned nobody; write a colleague's full name or e-mail.",
         "Note added.",
     ]
 
