@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import cached_property
 
+from foundation.db.compiled import Param
 from foundation.db.timestamps import MillisecondDateTimeField, now
 from leads.models import EditableNote, Lead, NamedModel, Source
 from optins.models import UTM_FIELDS, Traffic
@@ -96,8 +97,8 @@ class AppointmentQuerySet(TenantQuerySet):
         """Lock the rows as `LeadQuerySet.for_update` does."""
         return self.select_for_update(no_key=True)
 
-    def upcoming(self) -> Self:
-        return self.filter(schedule_time__gt=now(), is_called_off=False).exclude(outcome__role__in=FINAL_ROLES)
+    def upcoming(self, at: datetime | Param | None = None) -> Self:
+        return self.filter(schedule_time__gt=at or now(), is_called_off=False).exclude(outcome__role__in=FINAL_ROLES)
 
     def with_reference(self, reference: str) -> Self:
         """Return the appointments that have the reference, or had it before they got another one."""

@@ -1,5 +1,6 @@
 """Leads, their sources, their status history, and the custom fields of leads and appointments."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, ClassVar, Self
 from uuid import UUID
@@ -9,7 +10,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import F, Func, Q, UniqueConstraint, Value
+from django.db.models import Expression, F, Func, Q, UniqueConstraint, Value
 from django.db.models.functions import Coalesce, Lower, Now
 
 from foundation.api.emails import ERASED_DOMAIN, spellings
@@ -105,17 +106,16 @@ class Source(NamedModel):
 class LeadQuerySet(TenantQuerySet):
     def with_email(self, organization: UUID, email: str) -> Self:
         """Filter for the lead with this e-mail in any spelling, else the one that it was merged into."""
+        return self.with_spellings(Value(organization), [Value(each) for each in spellings(email)])
+
+    def with_spellings(self, organization: Expression, emails: Sequence[Expression]) -> Self:
         # Under row-level security PostgreSQL does not use the index on lower(email): it runs lower(), which is not
         # leakproof, only on rows that have passed the policy. The function runs as the table's owner, so it may.
-        emails = spellings(email)
         lead_id, merged_into = (
             # Coalesce only if needed: PostgreSQL takes it for leaky, and reads all of the organization's leads.
             Coalesce(*calls) if len(calls) > 1 else calls[0]
             for calls in (
-                [
-                    Func(Value(organization), Value(each), function=function, output_field=models.UUIDField())
-                    for each in emails
-                ]
+                [Func(organization, each, function=function, output_field=models.UUIDField()) for each in emails]
                 for function in ("leads_with_email", "leads_merged_email")
             )
         )

@@ -15,6 +15,7 @@ from benchmarks.suites.reads import BASELINE_WARM_UP, CONNECTIONS, throughput
 BOOKING_PATH, BASELINE_BOOKING_PATH = "/api/external/appointments", "/api/plain-drf/appointments"
 OPT_IN_PATH, BASELINE_OPT_IN_PATH = "/api/opt-in/submit", "/api/plain-drf/opt-ins"
 CLIENTS = 16
+KNOWN_LEADS = 100
 
 # Together they make the references and e-mail addresses of this run unique.
 RUN_ID = uuid4().hex[:8]
@@ -37,6 +38,11 @@ def run(environment: Environment, small: Database, scale: Scale) -> Iterator[Com
         warm_up=BASELINE_WARM_UP,
     )
     yield from compare_both(small, "create an appointment", bookings, "plain DRF", baseline_bookings, 4, scale)
+
+    known = throughput(server, post_requests(BOOKING_PATH, [dataset.api_key], booking_of_known_lead), scale)
+    yield compare(
+        "create an appointment of a known lead", "/s", known, "of a new lead", bookings, at_least(0.75), scale
+    )
 
     script = environment.run_python(small.url, "-m", "benchmarks.booking_script", dataset.api_key, dataset.host_email)
     transactions = pgbench.throughput(small.url, script, environment.folder, clients=CONNECTIONS)
@@ -122,6 +128,12 @@ def booking(**fields: Any) -> dict[str, Any]:
         "notes": "Wants to know the price",
         **fields,
     }
+
+
+def booking_of_known_lead() -> dict[str, Any]:
+    """Return the body of a booking by one of the first `KNOWN_LEADS` leads, which soon all have had a booking."""
+    fields = booking()
+    return {**fields, "lead_email": f"{RUN_ID}.known.{next(NUMBERS) % KNOWN_LEADS}@example.com"}
 
 
 def opt_in() -> dict[str, Any]:

@@ -157,12 +157,12 @@ def test_a_repeated_booking_takes_two_statements(api: ApiClient) -> None:
     assert count_statements(lambda: api.book(external_reference="ref-0")) == 2
 
 
-def test_an_update_of_an_appointment_takes_twenty_statements(api: ApiClient, host: Membership) -> None:
+def test_an_update_of_an_appointment_takes_nineteen_statements(api: ApiClient, host: Membership) -> None:
     """It locks the row, edits it with its event and the notification of the host, and reads it again."""
     (item,) = api.get_data(APPOINTMENTS)
     changes = {"recording_url": "https://record.example/1", "setter_email": host.user.email, "custom_fields": {}}
 
-    assert count_statements(lambda: api.patch(f"{APPOINTMENTS}/{item['id']}", changes)) == 20
+    assert count_statements(lambda: api.patch(f"{APPOINTMENTS}/{item['id']}", changes)) == 19
 
 
 def test_an_opt_in_with_a_new_lead_and_ten_answers_takes_five_statements(api: ApiClient) -> None:
