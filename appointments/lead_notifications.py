@@ -82,9 +82,11 @@ def queue_lead_email(change: Kind | None, appointment: Appointment) -> None:
 
 
 def has_reached_limit(lead: Lead) -> bool:
+    """Return whether the lead got `MAILS_PER_DAY` within a day, or is to get them; those never sent don't count."""
     latest = Appointment.objects.of(lead.organization).filter(lead=lead).order_by("-schedule_time")[:LATEST_CALLS]
     mails = Notification.objects.of(lead.organization).filter(kind__in=LEAD_KINDS, recipient=None)
     mails = mails.filter(subject_id__in=latest.values("pk"), created_at__gt=now() - timedelta(days=1))
+    mails = mails.exclude(state=State.CANCELED).exclude(last_error="lead_limit")
     return mails[:MAILS_PER_DAY].count() == MAILS_PER_DAY
 
 

@@ -82,6 +82,11 @@ class PipelineAdminSite(UnfoldAdminSite):
         with bypass_rls():
             return SignInView.as_view()(request)
 
+    def logout(self, request: HttpRequest, extra_context: Any = None) -> HttpResponseBase:
+        if request.method in ("GET", "HEAD"):  # the address of the page after signing out, opened again
+            return HttpResponseRedirect(reverse("admin:index"))
+        return super().logout(request, extra_context)
+
     def password_change(self, request: HttpRequest, extra_context: object = None) -> HttpResponseBase:
         return OwnPasswordChangeView.as_view()(request)
 

@@ -17,6 +17,7 @@ MAX_ROW_TEXT, MAX_TEXT = 100_000, 100_000_000
 MAX_CSV_ROW = 4 * MAX_ROW_TEXT
 PART = 64 * 1024  # bytes that are decoded at a time
 END = "\ue000end of the file\ue000"  # a line after the last one
+ODD_QUOTES = "has a quotation mark that is not closed, or one inside quoted text that is not doubled."
 DELIMITERS = ",;\t|"
 SEPARATOR_LINE = re.compile(rf"sep=([{DELIMITERS}])(?:\r\n?|\n)", re.I)
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -85,13 +86,12 @@ def check_row(number: int, row: Sequence[str]) -> None:
 
 
 def read_csv(content: bytes) -> Iterator[Row]:
-    """Raise FileRefused if a row has `MAX_CSV_ROW` characters or more, before it is split, or ends inside quotes."""
+    """Raise FileRefused if a row has `MAX_CSV_ROW` characters or more, before it is split, or open or odd quotes."""
     text, _ = decode(content)
     delimiter = find_delimiter(text)
     if match := SEPARATOR_LINE.match(text):
         text = text[match.end() :]  # no row of a spreadsheet
     length = 0  # of the present row
-    present: list[str] = []  # its lines
 
     def lines() -> Iterator[str]:
         nonlocal length
@@ -101,35 +101,27 @@ def read_csv(content: bytes) -> Iterator[Row]:
             length += len(line)
             if length >= MAX_CSV_ROW:
                 raise FileRefused(f"The row at line {number} has {MAX_CSV_ROW:,} characters or more.")
-            present.append(line)
             yield line
         # A row of its own, unless a quotation mark is open: then it is in the last cell, as all lines since are.
         yield END
 
-    reader = csv.reader(lines(), delimiter=delimiter)
+    # Strict: text after a closing quotation mark is an error. Else \" would end the cell, and an open mark would take
+    # the next rows into its cell.
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    first_line = 1
     try:
-        first_line = 1
         for number, cells in enumerate(reader, 1):
             if cells == [END]:
                 return
-            is_open = bool(cells) and cells[-1].endswith(END)
-            if is_open or (len(present) > 1 and has_text_after_quotes(present, delimiter)):
-                raise FileRefused(f"The row at line {first_line} has a quotation mark that is not closed.")
+            if cells and cells[-1].endswith(END):
+                raise FileRefused(f"The row at line {first_line} {ODD_QUOTES}")
             yield number, cells
-            present.clear()
             length, first_line = 0, reader.line_num + 1
-    except csv.Error:
+    except csv.Error as error:
+        if "field larger" not in str(error):
+            raise FileRefused(f"The row at line {first_line} {ODD_QUOTES}") from None
         problem = "has a cell that is too long. Is a quotation mark missing?"
         raise FileRefused(f"The row at line {reader.line_num} {problem}") from None
-
-
-def has_text_after_quotes(lines: list[str], delimiter: str) -> bool:
-    """Return whether text follows a quoted cell of several lines: an earlier row has left a quotation mark open."""
-    try:
-        list(csv.reader(lines, delimiter=delimiter, strict=True))
-    except csv.Error:
-        return True
-    return False
 
 
 def decode(content: bytes) -> tuple[str, str]:

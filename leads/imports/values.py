@@ -40,6 +40,7 @@ NUMBERS = {
 THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 # A phone number written as a decimal number, such as 15123456789.0.
 FLOAT_PHONE = re.compile(r"(\+?\d{6,})\.0+", re.ASCII)
+POWER_PHONE = re.compile(r"(\+?\d)[.,]?(\d*)E\+?(\d+)", re.I | re.ASCII)  # such as 1.5123456789E10
 # A spreadsheet can take these for the beginning of a formula. Spaces before it don't help. Our export writes an
 # apostrophe before it, and so also before a text that begins with one of its own.
 FORMULA = re.compile(r"'*+(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")  # full-width on purpose
@@ -123,6 +124,10 @@ def parse_url(text: str) -> str:
 def parse_phone_number(text: str, country: str) -> Phone:
     if match := FLOAT_PHONE.fullmatch(limited(text, 40)):
         text = match[1]
+    if match := POWER_PHONE.fullmatch(text):
+        if len(match[2]) != int(match[3]):
+            raise BadCell(text, "is a rounded number", "write all digits of the phone number")
+        text = match[1] + match[2]
     phone = parse_without_plus(text, country) or parse_phone(text, country)
     if phone is None and text.startswith("00"):
         phone = parse_phone(f"+{text[2:]}", country)  # as most countries dial abroad

@@ -11,6 +11,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.text import get_text_list
 
+from appointments.lead_notifications import MAILS_PER_DAY, has_reached_limit
 from appointments.models import Appointment, CallAnalysis
 from appointments.services import Audience, changes, preview
 from foundation.api.fields import parse_timestamp
@@ -57,15 +58,17 @@ def describe(audience: Audience, appointment: Appointment) -> str:
     text = "; ".join(parts)
     sentences = [f"{text[0].upper()}{text[1:]}."] if parts else []
     if audience.members or audience.lead_message:
-        sentences.append(describe_lead(audience.lead_message, appointment.lead))
+        sentences.append(describe_lead(audience.lead_message, appointment.lead, has_reached_limit(appointment.lead)))
     return " ".join(sentences) or "No one is notified."
 
 
-def describe_lead(message: LeadMessage | None, lead: Lead | None) -> str:
+def describe_lead(message: LeadMessage | None, lead: Lead | None, is_beyond_limit: bool) -> str:
     """Return which e-mail the lead gets, or that there is none; without a lead it is a new one."""
     name = str(lead or "The lead")
     if lead and lead.unsubscribed_at:
         return f"{name} has unsubscribed and doesn't get e-mails."
+    if message and is_beyond_limit:
+        return f"{name} isn't notified: more than {MAILS_PER_DAY} e-mails in 24 hours aren't sent to one lead."
     return f"{name} gets {LEAD_MESSAGES[Kind(message.kind)]} by e-mail." if message else f"{name} isn't notified."
 
 

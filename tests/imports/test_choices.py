@@ -135,6 +135,20 @@ def test_a_point_before_three_digits_and_phones_written_as_numbers(mia: Client, 
     assert [lead.phone_e164 for lead in leads] == ["+4915123456789", "+4915123456788", None]
 
 
+def test_phones_written_with_an_exponent_are_read_if_no_digit_is_missing(mia: Client, organization: Organization) -> None:
+    phones = ["1.5112345678E10", "+4,915112345678e+12", "1.51123E+10", "1E10"]
+    rows = [[f"{name}@example.com", phone] for name, phone in zip("abcd", phones, strict=True)]
+    page = Page(mia, organization, csv_file(["email", "Phone"], *rows))
+
+    page.check(reading={"country": "DE"})
+    reasons = page.row.reasons["PARTIAL"]
+    page.press("start")
+
+    leads = Lead.objects.of(organization).order_by("email")
+    assert reasons == {"Phone is a rounded number": 2}
+    assert [lead.phone_e164 for lead in leads] == ["+4915112345678", "+4915112345678", None, None]
+
+
 def test_a_day_in_a_workbook_is_not_its_midnight(mia: Client, organization: Organization) -> None:
     header = ["Reference", "Lead e-mail", "Time", "Event type"]
     row = ["a-1", "ada@example.com", date(2031, 12, 7), "Coaching"]

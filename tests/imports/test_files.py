@@ -225,11 +225,15 @@ REFUSED_FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     "long cell": (lambda: b"email\n" + b"x" * 40_000, "Row 2 has a cell with more than 32,767 characters."),
     "open quotation in a small file": (
         lambda: b'email,note\na@example.com,b\nc@example.com,"wants call\nd@example.com,e\n',
-        "The row at line 3 has a quotation mark that is not closed.",
+        "The row at line 3 has a quotation mark that is not closed, or one inside quoted text that is not doubled.",
     ),
     "two open quotations": (
         lambda: b'email,note\na@example.com,b\nc@example.com,"wants\nd@example.com,e\nf@example.com,"no\n',
-        "The row at line 3 has a quotation mark that is not closed.",
+        "The row at line 3 has a quotation mark that is not closed, or one inside quoted text that is not doubled.",
+    ),
+    "quotation marks with backslashes": (
+        lambda: b'email,note,phone\na@example.com,"said \\"hi, you\\"",+4930123456\n',
+        "The row at line 2 has a quotation mark that is not closed, or one inside quoted text that is not doubled.",
     ),
     "a broken letter": (
         lambda: "email,name\na@example.com,Jürgen Müller\nb@example.com,Ren".encode() + b"\xc3\n",

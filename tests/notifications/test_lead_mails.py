@@ -542,6 +542,33 @@ def test_one_lead_has_a_limit_of_emails_a_day(
     assert [email.to for email in sent_to_leads(organization, mailoutbox)] == [["ada@example.com"]]
 
 
+def test_staff_are_told_that_a_lead_has_reached_the_limit(
+    api: ApiClient, organization: Organization, owner: Client, messages: None, monkeypatch: Any
+):
+    """What was refused or canceled before it was sent doesn't count, so that nobody can keep a lead from all e-mails."""
+    monkeypatch.setattr(lead_notifications, "MAILS_PER_DAY", 2)
+    monkeypatch.setattr("staff.appointments.record_forms.MAILS_PER_DAY", 2)
+    limit = "Ada isn't notified: more than 2 e-mails in 24 hours aren't sent to one lead."
+
+    event_type = EventType.objects.create(organization=organization, name="Strategy call")
+
+    def book_by_staff(day: int) -> str:
+        url = admin_url(Appointment, "add")
+        fields = {"lead_email": "ada@example.com", "lead_first_name": "Ada", "event_type": event_type.pk}
+        fields |= {"schedule_time_0": f"2027-01-0{day}", "schedule_time_1": "10:00"}
+        return next(text for text in shown_messages(owner.post(url, form_data(owner, url, **fields))) if "Ada" in text)
+
+    said = [book_by_staff(day) for day in (5, 6, 7)]
+    row = Appointment.objects.of(organization).latest("created_at")
+    question = owner.get(admin_url(Appointment, "cancel", row.pk)).context["question"]
+    Notification.objects.of(organization).filter(recipient=None, state=State.PENDING).update(state=State.CANCELED)
+    after = owner.get(admin_url(Appointment, "cancel", row.pk)).context["question"]
+
+    assert said == ["Ada gets an invitation by e-mail."] * 2 + [limit]
+    assert limit in question
+    assert "Ada gets a cancellation by e-mail." in after
+
+
 def test_an_email_to_a_lead_counts_once_however_often_it_is_claimed(
     api: ApiClient,
     organization: Organization,

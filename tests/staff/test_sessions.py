@@ -82,6 +82,18 @@ def test_a_message_that_nobody_has_read_is_shown_to_nobody_else(host: Membership
     assert "has already ended" in client.get("/admin/").content.decode()
 
 
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_the_address_of_the_page_after_signing_out_can_be_opened_again(host: Membership, method: str):
+    client = sign_in("hana@acme.example")
+    before = getattr(client, method)(reverse("admin:logout"))
+    signed_in = client.get(PAGE).status_code
+    client.post(reverse("admin:logout"))
+    after = getattr(client, method)(reverse("admin:logout"))
+
+    assert [(response.status_code, response.url) for response in (before, after)] == [(302, "/admin/")] * 2
+    assert (signed_in, client.get(PAGE).status_code) == (200, 302), "only the button signs out"
+
+
 def test_one_session_can_be_ended(host: Membership):
     phone, tablet, laptop = (sign_in("hana@acme.example", agent) for agent in (CHROME, CHROME, FIREFOX))
     id = next(session["id"] for session in listed(phone) if session["is_current"])
