@@ -37,7 +37,7 @@ TOKEN_PATTERN = re.compile(r"([0-9a-f]{32})-([0-9a-f]{64})")
 
 
 class InvitationClosed(Conflict):
-    message = "This invitation is no longer valid. Ask for a new one."
+    message = "This invitation is no longer valid. If you have accepted it, sign in; if not, ask for a new one."
 
 
 class SignInRequired(Conflict):

@@ -34,6 +34,9 @@ from statuses.services import default_status
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
 LEAD_VALUES = {"lead_first_name", "lead_last_name", "lead_phone"}
 LEAD_COLUMNS = {"first_name": "First name", "last_name": "Last name", "phone_e164": "Phone"}
+LINKS = {"meeting_url": "Meeting link", "recording_url": "Recording link"}
+# Of a new appointment, besides what it needs.
+SHOWN = {"lead_first_name": "First name", "lead_last_name": "Last name", "lead_phone": "Phone", **MEMBERS, **LINKS}
 LEAD_EMAIL = ("email", "e mail", "invitee email", "lead", *EMAIL)
 OUTCOME = ("status", "appointment status", "result")
 EVENT_TYPE = ("event type name", "appointment type", "meeting type")
@@ -201,8 +204,13 @@ class AppointmentImporter(Importer):
         plan.problems += [Problem(f"{label}: is missing") for name, label in NEEDED.items() if name not in plan.values]
         if not plan.problems:
             plan.changes.append(f"{plan.values['lead_email']}, {self.local(plan.values['schedule_time'])}")
+        for name, label in SHOWN.items():
+            if name in plan.values:
+                plan.changes.append(f"{label}: {plan.values[name]}")
         self.compare_status(plan, "Outcome", None, "outcome")
         self.compare_custom_values(plan, None)
+        if "note" in plan.values:
+            plan.changes.append("Note: added")
         event_type = plan.values.get("event_type")
         if event_type and fold_name(event_type) not in self.event_types_by_key:
             plan.changes.append(f"New event type: {event_type}")
@@ -226,7 +234,7 @@ class AppointmentImporter(Importer):
         is_reopened = role_of(current) in REOPENED_ROLES or stored.is_called_off  # by another time
         if "schedule_time" in plan.fields and "outcome" not in plan.fields and is_reopened:
             self.keep_outcome(plan, current)
-        for name, label in {"meeting_url": "Meeting link", "recording_url": "Recording link"}.items():
+        for name, label in LINKS.items():
             if name in values:
                 plan.change(label, getattr(stored, name), values[name], **{name: values[name]})
         self.compare_custom_values(plan, stored)

@@ -5,8 +5,9 @@ docs/interface.md, N10 to N16 and A76.
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from accounts.time_zone import describe_zone, known_zone
 from appointments.models import Appointment
@@ -24,7 +25,6 @@ from organizations.models import IS_ACTIVE_MEMBER, MemberRole, Membership
 from statuses.models import FINAL_ROLES, StatusRole
 
 MAILS_PER_DAY = 20  # to one lead
-LATEST_CALLS = 100  # of a lead, whose e-mails are counted
 # The message to the lead about a change that participants are notified of.
 LEAD_KIND = {
     Kind.CALL_BOOKED: Kind.LEAD_INVITED,
@@ -50,11 +50,13 @@ def can_notify_lead(change: Kind, appointment: Appointment) -> bool:
 
 
 def leads_to_notify(change: Kind, appointments: Iterable[Appointment]) -> list[Lead]:
-    """Return the leads who get a message about this change. Takes one statement for each organization."""
+    """Return the leads who get a message about this change. Takes two statements for each organization."""
     rows = [row for row in appointments if can_notify_lead(change, row)]
     by_organization = {row.organization_id: row for row in rows}
     notifying = {id for id, row in by_organization.items() if active_message(LEAD_KIND[change], row)}
-    return list({row.lead_id: row.lead for row in rows if row.organization_id in notifying}.values())
+    leads = {row.lead_id: row.lead for row in rows if row.organization_id in notifying}
+    limited = {id for organization in notifying for id in ids_beyond_limit(organization, leads)}
+    return [lead for id, lead in leads.items() if id not in limited]
 
 
 def active_message(kind: Kind, appointment: Appointment) -> LeadMessage | None:
@@ -82,12 +84,15 @@ def queue_lead_email(change: Kind | None, appointment: Appointment) -> None:
 
 
 def has_reached_limit(lead: Lead) -> bool:
-    """Return whether the lead got `MAILS_PER_DAY` within a day, or is to get them; those never sent don't count."""
-    latest = Appointment.objects.of(lead.organization).filter(lead=lead).order_by("-schedule_time")[:LATEST_CALLS]
-    mails = Notification.objects.of(lead.organization).filter(kind__in=LEAD_KINDS, recipient=None)
-    mails = mails.filter(subject_id__in=latest.values("pk"), created_at__gt=now() - timedelta(days=1))
-    mails = mails.exclude(state=State.CANCELED).exclude(last_error="lead_limit")
-    return mails[:MAILS_PER_DAY].count() == MAILS_PER_DAY
+    return bool(ids_beyond_limit(lead.organization_id, [lead.pk]))
+
+
+def ids_beyond_limit(organization: UUID, lead_ids: Iterable[UUID]) -> set[UUID]:
+    """Return the leads who got `MAILS_PER_DAY` within a day, or are to get them. What was never sent doesn't count."""
+    rows = Notification.objects.of(organization).exclude(last_error="lead_limit").exclude(state=State.CANCELED)
+    mails = rows.filter(lead_id__in=[*lead_ids], created_at__gt=now() - timedelta(days=1))
+    counts = mails.exclude(kind=Kind.LEAD_REMINDED).order_by().values_list("lead_id").annotate(Count("pk"))
+    return {id for id, count in counts if count >= MAILS_PER_DAY}
 
 
 def build_lead_notification(message: LeadMessage, appointment: Appointment) -> Notification:
@@ -95,6 +100,7 @@ def build_lead_notification(message: LeadMessage, appointment: Appointment) -> N
         organization=appointment.organization,
         kind=message.kind,
         subject_id=appointment.pk,
+        lead_id=appointment.lead_id,
         context=lead_context(message, appointment),
     )
 

@@ -102,6 +102,9 @@ class LeadImporter(Importer):
         ids = [lead.pk for lead in known.values()] if has_steps else []
         self.next_appointments = next_appointments(self.organization, ids)  # no statement without ids
         statuses = {status.pk: status for status in self.statuses}
+        named = {fold_name(plan.values["source"]) for plan in plans if "source" in plan.values}
+        sources = Source.objects.of(self.organization).filter(name_key__in=named)
+        self.known_sources = set(sources.values_list("name_key", flat=True)) if named else set()
         for plan in plans:
             if plan.problems:
                 continue
@@ -156,6 +159,8 @@ class LeadImporter(Importer):
             plan.change("Setter", before, str(setter), setter=setter)
         self.compare_touch_point(plan, known)
         self.compare_custom_values(plan, lead)
+        if lead is None and (source := values.get("source")):
+            plan.changes.append(f"{'Source' if fold_name(source) in self.known_sources else 'New source'}: {source}")
         if plan.changes and known.is_erased:
             plan.refuse("The lead was erased")
 

@@ -104,8 +104,10 @@ MAX_FILTER_CHOICES = 500
 
 class TenantRelatedFilter(RelatedFilter):
     def field_choices(self, field: Any, request: HttpRequest, model_admin: "TenantAdmin") -> list[tuple[str, str]]:
-        # Sources have no limit in number, because any opt-in may bring one. An address can choose the others, too.
-        rows = model_admin.visible_rows(request, field.remote_field.model)[:MAX_FILTER_CHOICES]
+        # Sources have no limit in number, because any opt-in may bring one, and a wrong column of an import thousands:
+        # the oldest are offered. An address can choose the others, too.
+        rows = model_admin.visible_rows(request, field.remote_field.model)
+        rows = rows.filter(pk__in=rows.order_by("created_at").values("pk")[:MAX_FILTER_CHOICES])
         return [self.choice(row, request) for row in rows]
 
     def choice(self, row: Any, request: HttpRequest) -> tuple[str, str]:

@@ -51,8 +51,13 @@ def test_a_file_books_appointments_with_new_leads_and_gives_them_their_outcomes(
     assert page.row.counts == {"NEW": 2, "REFUSED": 1}
     assert page.report() == [(4, "REFUSED", "Lead e-mail: is missing")]
     assert checked == [
-        (2, "NEW", f"ada@example.com, {PAST}; Outcome: Won; Deal: 900; New event type: Coaching"),
-        (3, "NEW", f"ada@example.com, {FUTURE}; New event type: coaching"),
+        (
+            2,
+            "NEW",
+            f"ada@example.com, {PAST}; Host: Hana Host; Meeting link: https://meet.example/a; Outcome: Won; Deal: 900; "
+            "Note: added; New event type: Coaching",
+        ),
+        (3, "NEW", f"ada@example.com, {FUTURE}; Host: Hana Host; New event type: coaching"),
         (4, "REFUSED", "Lead e-mail: is missing"),
     ]
     assert won.schedule_time == datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

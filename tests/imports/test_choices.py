@@ -14,7 +14,8 @@ from leads.imports import choices
 from leads.imports.files import read_rows
 from leads.imports.models import Import
 from leads.models import Lead
-from organizations.models import MemberRole, Membership, Organization
+from leads.services import get_or_create_source
+from organizations.models import MemberRole, Membership, Organization, User
 from tests.factories import make_custom_field, make_member, make_status
 from tests.imports.files import Page, csv_file, workbook
 
@@ -135,7 +136,35 @@ def test_a_point_before_three_digits_and_phones_written_as_numbers(mia: Client, 
     assert [lead.phone_e164 for lead in leads] == ["+4915123456789", "+4915123456788", None]
 
 
-def test_phones_written_with_an_exponent_are_read_if_no_digit_is_missing(mia: Client, organization: Organization) -> None:
+def test_the_check_names_sources_that_would_be_new(mia: Client, organization: Organization) -> None:
+    get_or_create_source(organization=organization, name="Podcast")
+    rows = [["a@example.com", "podcast"], ["b@example.com", "https://example.com/?gclid=1"]]
+    page = Page(mia, organization, csv_file(["email", "Source"], *rows))
+
+    page.check()
+
+    assert [details for _, _, details in page.report()] == [
+        "Source: podcast",
+        "New source: https://example.com/?gclid=1",
+    ]
+
+
+def test_the_check_names_the_zone_of_its_times_to_readers_in_another(mia: Client, organization: Organization) -> None:
+    """Times are read in the zone that who uploads has then."""
+    rows = [["a-1", "ada@example.com", "2031-12-07 10:00", "Coaching"]]
+    header = ["Reference", "Lead e-mail", "Time", "Event type"]
+    page = Page(mia, organization, csv_file(header, *rows), kind="APPOINTMENTS")
+    page.check()
+    hint = f"Times in the rows are in the zone {page.row.time_zone}, that of {page.row.actor_name} at the upload."
+
+    before = page.get().content.decode()
+    User.objects.filter(memberships__organization=organization).update(time_zone="America/Los_Angeles")
+    after = page.get().content.decode()
+
+    assert (hint in before, hint in after) == (False, True)
+
+
+def test_phones_with_an_exponent_are_read_if_no_digit_is_missing(mia: Client, organization: Organization) -> None:
     phones = ["1.5112345678E10", "+4,915112345678e+12", "1.51123E+10", "1E10"]
     rows = [[f"{name}@example.com", phone] for name, phone in zip("abcd", phones, strict=True)]
     page = Page(mia, organization, csv_file(["email", "Phone"], *rows))

@@ -50,7 +50,7 @@ def test_a_file_adds_leads_changes_those_with_its_emails_and_leaves_equal_ones(
             "CHANGED",
             "First name: Ada → Augusta; Phone: – → +14155552671; Status: New lead → Follow-up; Setter: – → Hana Host",
         ),
-        (3, "NEW", "First name: Nora; Last name: New; Phone: +4930901820"),
+        (3, "NEW", "First name: Nora; Last name: New; Phone: +4930901820; New source: Trade fair"),
         (4, "UNCHANGED", ""),
         (5, "REFUSED", "E-mail: “nobody” is not an e-mail address"),
     ]

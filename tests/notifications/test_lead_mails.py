@@ -542,10 +542,24 @@ def test_one_lead_has_a_limit_of_emails_a_day(
     assert [email.to for email in sent_to_leads(organization, mailoutbox)] == [["ada@example.com"]]
 
 
+def test_calls_without_an_email_make_no_room_for_more_emails_to_a_lead(
+    api: ApiClient, organization: Organization, messages: None, monkeypatch: Any
+):
+    monkeypatch.setattr(lead_notifications, "MAILS_PER_DAY", 2)
+    for number in range(3):
+        row = booked(api, external_reference=f"near-{number}", lead_email="ada@example.com", notify_lead=True)
+    far = {**row.stored_values, "schedule_time": row.schedule_time + timedelta(days=9), "external_reference": None}
+    Appointment.objects.of(organization).bulk_create([Appointment(**{**far, "id": uuid4()}) for _ in range(120)])
+
+    booked(api, external_reference="last", lead_email="ada@example.com", notify_lead=True)
+
+    assert Notification.objects.of(organization).filter(last_error="lead_limit").count() == 2
+
+
 def test_staff_are_told_that_a_lead_has_reached_the_limit(
     api: ApiClient, organization: Organization, owner: Client, messages: None, monkeypatch: Any
 ):
-    """What was refused or canceled before it was sent doesn't count, so that nobody can keep a lead from all e-mails."""
+    """What was refused or canceled before it was sent doesn't count: it would keep a lead from all e-mails."""
     monkeypatch.setattr(lead_notifications, "MAILS_PER_DAY", 2)
     monkeypatch.setattr("staff.appointments.record_forms.MAILS_PER_DAY", 2)
     limit = "Ada isn't notified: more than 2 e-mails in 24 hours aren't sent to one lead."

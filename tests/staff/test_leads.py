@@ -1,21 +1,23 @@
 """Leads in the admin, and the configuration of an organization: statuses, event types and custom fields."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from urllib.parse import urlencode
 
 import pytest
 import time_machine
 from django.contrib.admin.models import LogEntry
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment, AppointmentSource, EventType
 from appointments.services import set_next_step
 from appointments.tasks import refresh_touch_points
+from foundation.db.timestamps import now
 from leads.models import SOURCE_LABELS, CustomField, Lead, Source
-from leads.services import edit_lead
+from leads.services import edit_lead, get_or_create_source
 from optins.models import OptInSource
 from organizations.models import Membership, Organization
 from statuses.models import Status
@@ -251,10 +253,29 @@ def test_an_event_type_can_be_added_but_not_with_a_used_name(owner: Client, orga
 
 
 def test_an_event_type_with_appointments_cannot_be_deleted(owner: Client, appointment: Appointment):
-    response = owner.post(admin_url(EventType, "delete", appointment.event_type_id), {"post": "yes"})
+    with CaptureQueriesContext(connection) as queries:
+        response = owner.post(admin_url(EventType, "delete", appointment.event_type_id), {"post": "yes"})
 
+    # A million of them would be loaded by a person who can only be refused.
+    loading = [query for query in queries.captured_queries if 'SELECT "appointments_appointment"."id"' in query["sql"]]
+    assert loading == []
     assert shown_messages(response) == ["ours call can't be deleted because appointments use it"]
     assert EventType.objects.of(appointment.organization).filter(pk=appointment.event_type_id).exists()
+
+
+def test_filters_offer_the_oldest_sources_if_there_are_too_many(
+    owner: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    """As after an import of a wrong column, whose sources stay when it is undone."""
+    monkeypatch.setattr("staff.toolkit.tenant.MAX_FILTER_CHOICES", 3)
+    for name in ("newsletter", "podcast", "instagram", "ad 1", "ad 2"):
+        get_or_create_source(organization=organization, name=name)
+    Source.objects.of(organization).filter(name__startswith="ad").update(created_at=now() + timedelta(hours=1))
+
+    specs = owner.get(admin_url(Lead, "changelist")).context["cl"].filter_specs
+
+    (offered,) = [spec.lookup_choices for spec in specs if getattr(spec, "field_path", "") == "last_source"]
+    assert [label for _, label in offered] == ["instagram", "newsletter", "podcast"]
 
 
 def test_the_type_and_key_of_a_custom_field_cannot_change(owner: Client, organization: Organization):
