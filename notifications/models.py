@@ -61,16 +61,16 @@ class Notification(TenantModel, Job):
     # What it is about: an appointment, or a lead. Null for other kinds, and for those of version 0.2.
     subject_id = models.UUIDField(null=True, editable=False)
     context = models.JSONField(editable=False, db_column="facts")
-    # Of an e-mail to a lead: who it was when it was queued, although merged since. Others have none.
+    # Of an e-mail to a lead; it stays when the lead is merged. Null for all others.
     lead_id = models.UUIDField(null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
         indexes = [
-            # For the limit of e-mails to one lead, however many were refused.
+            # For the limit of e-mails to one lead, however many were refused or canceled.
             models.Index(
                 fields=["lead_id", "-created_at"],
-                condition=Q(lead_id__isnull=False) & ~Q(last_error="lead_limit"),
+                condition=Q(lead_id__isnull=False) & ~Q(last_error="lead_limit") & ~Q(state=State.CANCELED),
                 name="notification_lead",
             ),
             models.Index(

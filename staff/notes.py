@@ -113,7 +113,7 @@ def added_text(form: NoteForm, actor: Actor) -> str:
         sentences.append(f"{get_text_list(others, 'and')} will get no e-mail about it.")
     if form.unknown:
         names = [f"@{name}" for name in form.unknown[:MAX_SHOWN]]
-        sentences.append(f"{get_text_list(names, 'and')} mentioned nobody; write a colleague's full name or e-mail.")
+        sentences.append(f"No colleague is called {get_text_list(names, 'or')}: write the full name or the e-mail.")
     return " ".join(sentences)
 
 

@@ -86,7 +86,7 @@ def check_row(number: int, row: Sequence[str]) -> None:
 
 
 def read_csv(content: bytes) -> Iterator[Row]:
-    """Raise FileRefused if a row has `MAX_CSV_ROW` characters or more, before it is split, or open or odd quotes."""
+    """Raise FileRefused for a row of `MAX_CSV_ROW` characters or more, before it is split, and for `ODD_QUOTES`."""
     text, _ = decode(content)
     delimiter = find_delimiter(text)
     if match := SEPARATOR_LINE.match(text):

@@ -1,7 +1,7 @@
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
-# A large table's index takes longer than a request may, and waits for whoever is writing.
+# Building an index of a large table takes longer than a statement may, and waits for other transactions.
 PATIENTLY = "SET statement_timeout = 0; SET lock_timeout = 0"
 HASTILY = "RESET statement_timeout; RESET lock_timeout"
 
@@ -25,7 +25,11 @@ class Migration(migrations.Migration):
             model_name='notification',
             index=models.Index(
                 fields=['lead_id', '-created_at'],
-                condition=models.Q(('lead_id__isnull', False), models.Q(('last_error', 'lead_limit'), _negated=True)),
+                condition=models.Q(
+                    ('lead_id__isnull', False),
+                    models.Q(('last_error', 'lead_limit'), _negated=True),
+                    models.Q(('state', 'CANCELED'), _negated=True),
+                ),
                 name='notification_lead',
             ),
         ),

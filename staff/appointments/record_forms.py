@@ -58,7 +58,8 @@ def describe(audience: Audience, appointment: Appointment) -> str:
     text = "; ".join(parts)
     sentences = [f"{text[0].upper()}{text[1:]}."] if parts else []
     if audience.members or audience.lead_message:
-        sentences.append(describe_lead(audience.lead_message, appointment.lead, has_reached_limit(appointment.lead)))
+        is_beyond_limit = bool(audience.lead_message) and has_reached_limit(appointment.lead)
+        sentences.append(describe_lead(audience.lead_message, appointment.lead, is_beyond_limit))
     return " ".join(sentences) or "No one is notified."
 
 
@@ -68,7 +69,7 @@ def describe_lead(message: LeadMessage | None, lead: Lead | None, is_beyond_limi
     if lead and lead.unsubscribed_at:
         return f"{name} has unsubscribed and doesn't get e-mails."
     if message and is_beyond_limit:
-        return f"{name} isn't notified: more than {MAILS_PER_DAY} e-mails in 24 hours aren't sent to one lead."
+        return f"{name} isn't notified: we send one lead at most {MAILS_PER_DAY} e-mails in 24 hours."
     return f"{name} gets {LEAD_MESSAGES[Kind(message.kind)]} by e-mail." if message else f"{name} isn't notified."
 
 

@@ -155,7 +155,8 @@ def test_the_check_names_the_zone_of_its_times_to_readers_in_another(mia: Client
     header = ["Reference", "Lead e-mail", "Time", "Event type"]
     page = Page(mia, organization, csv_file(header, *rows), kind="APPOINTMENTS")
     page.check()
-    hint = f"Times in the rows are in the zone {page.row.time_zone}, that of {page.row.actor_name} at the upload."
+    zone, name = page.row.time_zone, page.row.actor_name
+    hint = f"Times in the rows are in {zone}, the time zone of {name} when the file was uploaded."
 
     before = page.get().content.decode()
     User.objects.filter(memberships__organization=organization).update(time_zone="America/Los_Angeles")

@@ -562,7 +562,7 @@ def test_staff_are_told_that_a_lead_has_reached_the_limit(
     """What was refused or canceled before it was sent doesn't count: it would keep a lead from all e-mails."""
     monkeypatch.setattr(lead_notifications, "MAILS_PER_DAY", 2)
     monkeypatch.setattr("staff.appointments.record_forms.MAILS_PER_DAY", 2)
-    limit = "Ada isn't notified: more than 2 e-mails in 24 hours aren't sent to one lead."
+    limit = "Ada isn't notified: we send one lead at most 2 e-mails in 24 hours."
 
     event_type = EventType.objects.create(organization=organization, name="Strategy call")
 

@@ -101,7 +101,7 @@ def test_the_message_about_a_note_names_who_gets_an_email(
     assert said[:4] == [
         "Note added. Ada and Grace will get no e-mail about it.",
         "Note added. We'll e-mail Sam Ode. Ada will get no e-mail about it.",
-        "Note added. @Sam and @Tom mentioned nobody; write a colleague's full name or e-mail.",
+        "Note added. No colleague is called @Sam or @Tom: write the full name or the e-mail.",
         "Note added.",
     ]
 
