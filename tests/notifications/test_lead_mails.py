@@ -575,11 +575,14 @@ def test_staff_are_told_that_a_lead_has_reached_the_limit(
     said = [book_by_staff(day) for day in (5, 6, 7)]
     row = Appointment.objects.of(organization).latest("created_at")
     question = owner.get(admin_url(Appointment, "cancel", row.pk)).context["question"]
+    selected = {"action": "cancel_selected", "_selected_action": [str(row.pk)], "index": "0"}
+    about_several = owner.post(admin_url(Appointment, "changelist"), selected).context["question"]
     Notification.objects.of(organization).filter(recipient=None, state=State.PENDING).update(state=State.CANCELED)
     after = owner.get(admin_url(Appointment, "cancel", row.pk)).context["question"]
 
     assert said == ["Ada gets an invitation by e-mail."] * 2 + [limit]
     assert limit in question
+    assert "No lead gets an e-mail." in about_several
     assert "Ada gets a cancellation by e-mail." in after
 
 
