@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import forms as auth_forms
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
@@ -52,7 +53,8 @@ class SignInView(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         site = admin.site.each_context(self.request)
         path = self.request.get_full_path()
-        return {**super().get_context_data(**kwargs), **site, "title": "Log in", "app_path": path}
+        context = {**super().get_context_data(**kwargs), **site, "title": "Log in", "app_path": path}
+        return context | {"user": AnonymousUser()}  # else it tells who is signed in that a right is missing
 
     def form_valid(self, form: auth_forms.AuthenticationForm) -> HttpResponse:
         user: User = form.get_user()

@@ -194,7 +194,8 @@ class LeadImporter(Importer):
                 return
         columns = {"next_touch_point_at": at, "next_touch_point_type": type_}
         plan.change("Next step date", before and self.local(before), self.local(at), **columns)
-        plan.change("Next step", lead.next_touch_point_type, type_, next_touch_point_type=type_)
+        labels: dict[str | None, str] = dict(TouchPointType.choices)
+        plan.change("Next step", labels.get(lead.next_touch_point_type), labels[type_], next_touch_point_type=type_)
 
     def apply(self, plans: Sequence[Plan], actor: Actor) -> None:
         new = [plan for plan in plans if plan.verdict == Verdict.NEW]

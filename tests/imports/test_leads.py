@@ -549,7 +549,11 @@ def test_no_file_makes_a_touch_point_of_an_appointment_that_there_is_not(
         (2, "UNCHANGED", "Left out: Next step date: 2031-09-01 10:00 is not earlier than the lead's appointment")
     ]
 
-    Page(mia, organization, csv_file(header, ["ada@example.com", "", "2031-03-01 10:00"])).run()
+    page = Page(mia, organization, csv_file(header, ["ada@example.com", "", "2031-03-01 10:00"]))
+    page.check()
+    assert page.report()[0][2].endswith("Next step: Appointment → Follow-up")
+
+    page.press("start")
 
     assert touch_point(organization) == ("2031-03-01", "FOLLOW_UP")
 

@@ -50,6 +50,14 @@ def test_guessing_passwords_is_rate_limited(host: Membership):
     assert with_correct_password.status_code == 200
 
 
+def test_a_wrong_password_while_signed_in_is_called_that_and_not_a_missing_right(owner: Client, host: Membership):
+    response = owner.post(reverse("admin:login"), {"username": host.user.email, "password": "wrong"})
+
+    text = unescape(response.content.decode())
+    assert "Please enter the correct e-mail and password" in text
+    assert "authenticated as" not in text
+
+
 def test_login_does_not_redirect_to_another_site(host: Membership):
     response = Client().post(
         f"{reverse('admin:login')}?next=https://evil.example/",
