@@ -156,9 +156,10 @@ def own_step_due(
 
     That is a step of theirs; or, if they follow the lead, a step of no one, or a follow-up without any step before it.
     """
-    own = steps.filter(owner__in=members, done_at=None, at__lt=end_of_day).order_by("at")
+    own = steps.filter(owner__in=members, done_at=None, at__lt=end_of_day).order_by().values_list("lead_id", flat=True)
     # By their ids, as in `without_outcome`: beside other conditions, PostgreSQL would read all leads for a subquery.
-    has_own = Q(pk__in=list(own.values_list("lead_id", flat=True)[:FEW]))
+    ids = list(own[: FEW + 1])
+    has_own = Q(pk__in=ids if len(ids) <= FEW else own)
     has_unowned = Q(next_step_at__lt=end_of_day) & Q(Exists(open_steps(owner=None, at__lt=end_of_day)))
     is_first = Q(next_step_at=None) | Q(next_touch_point_at__lt=F("next_step_at"))
     unplanned = unplanned_due(follow_up_statuses, end_of_day) & is_first

@@ -70,6 +70,19 @@ def test_a_step_on_an_unassigned_lead_is_in_the_lists_of_whoever_sets_it(
     assert due_on_home(tom, "team") == [fatima.email]
 
 
+@pytest.mark.parametrize("few", [0, 1, 2])
+def test_few_and_many_own_steps_are_found_alike(
+    api: ApiClient, organization: Organization, grace: Membership, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "ab", "abc"):
+        lead = Lead.objects.of(organization).get(pk=make_lead(api, f"{name}@leads.example"))
+        add_step(lead, grace, days=-len(name))
+    monkeypatch.setattr("appointments.conditions.FEW", few)
+
+    assert mine_to_work(grace) == ["abc@leads.example", "ab@leads.example", "a@leads.example"]
+    assert sorted(due_on_home(grace)) == ["a@leads.example", "ab@leads.example", "abc@leads.example"]
+
+
 def test_a_colleagues_step_is_not_mine_though_the_lead_is(
     fatima: Lead, organization: Organization, grace: Membership, tom: Membership
 ) -> None:
