@@ -1,11 +1,12 @@
 """The other appointments of a host and a lead on the day of an appointment, and the questions about its time."""
 
 from datetime import timedelta
+from operator import attrgetter
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from django import forms
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery
 from django.db.models.lookups import IsNull
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -91,7 +92,8 @@ def warn_of_time(form: forms.BaseForm, appointment: Appointment) -> None:
 def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:
     """Return the other appointments of the host and the lead on the same day, and whether each overlaps with this one.
 
-    The day is one of the current time zone. Canceled appointments take no time.
+    The day is one of the current time zone. Canceled appointments take no time. Of more than `MAX_LISTED`, returns
+    those that overlap before all others.
     """
     start = appointment.schedule_time
     if start is None:
@@ -107,11 +109,15 @@ def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool
         Appointment.objects.of(appointment.organization)
         .filter(Q(**people, _connector=Q.OR), schedule_time__gt=day - timedelta(days=1))
         .filter(schedule_time__lt=max(next_day, end))
+        .alias(over_at=ENDS_AT)
+        .filter(over_at__gt=day)
         .exclude(Q(pk=appointment.pk) | Q(is_called_off=True))
+        .annotate(overlaps=ExpressionWrapper(Q(schedule_time__lt=end, over_at__gt=start), BooleanField()))
         .select_related("lead", "event_type", "host__user")
-        .order_by("schedule_time", "id")
+        .order_by("-overlaps", "schedule_time", "id")
     )
-    return [(row, row.schedule_time < end and row.ends_at > start) for row in rows[:MAX_LISTED] if row.ends_at > day]
+    found = sorted(rows[:MAX_LISTED], key=attrgetter("schedule_time", "pk"))
+    return [(row, row.overlaps) for row in found]
 
 
 def overlap_warning(rows: QuerySet[Appointment], people: str, *names: str) -> str:

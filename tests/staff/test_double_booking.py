@@ -403,6 +403,19 @@ def test_many_overlaps_are_not_counted_to_the_end(
     assert warning.startswith("More than 2 of these calls overlap with another appointment of Hana Host: ")
 
 
+def test_an_overlap_is_asked_about_however_many_calls_are_before_it(
+    owner: Client, event_type: EventType, host: Membership, organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(schedule, "MAX_LISTED", 2)
+    book_beside(organization, host, "08:00:00", "09:00:00", "10:00:00", "15:00:00")
+
+    response = post_booking(owner, event_type, "15:15", host=host.pk)
+    beside = times(owner, organization, "15:15", host=host.pk, event_type=event_type.pk)
+
+    assert "Overlaps with" in str(form_errors(response))
+    assert "15:00" in beside
+
+
 @pytest.fixture
 def given_away(booked: Appointment, host: Membership, organization: Organization) -> Appointment:
     """Hana's canceled call, whose hour she has given to another lead since."""
