@@ -5,6 +5,9 @@ from functools import cached_property, partial
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
+
+from appointments.conditions import ENDS_AT
 from appointments.models import Appointment, AppointmentSource, EventType, FormerReference, Note
 from appointments.services.booking import BookingData, find_or_book
 from appointments.services.changes import (
@@ -24,11 +27,10 @@ from leads.imports.leads import EMAIL, FIRST_NAME, LAST_NAME, PHONE
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import BadCell, parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
 from leads.models import CustomField, Lead, LeadMerge
-from leads.phones import parse_phone
 from leads.services import LeadValues, check_not_erased, fill_lead
 from organizations.actors import Actor
 from organizations.models import Membership
-from statuses.models import Board, Status, StatusRole
+from statuses.models import RESULT_ROLES, VERDICT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status
 
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
@@ -73,7 +75,7 @@ class AppointmentImporter(Importer):
             Column("lead_email", "Lead e-mail", parse_email, LEAD_EMAIL, is_essential=True),
             Column("lead_first_name", "First name", parse_name, ("lead first name", "invitee first name", *FIRST_NAME)),
             Column("lead_last_name", "Last name", parse_name, ("lead last name", "invitee last name", *LAST_NAME)),
-            Column("lead_phone", "Phone", lambda text: parse_phone_number(text, country).e164, ("lead phone", *PHONE)),
+            Column("lead_phone", "Phone", lambda text: parse_phone_number(text, country), ("lead phone", *PHONE)),
             Column(
                 "schedule_time",
                 "Time",
@@ -193,7 +195,7 @@ class AppointmentImporter(Importer):
         values: LeadValues = {
             "first_name": plan.values.get("lead_first_name", ""),
             "last_name": plan.values.get("lead_last_name", ""),
-            "phone": parse_phone(plan.values.get("lead_phone", ""), self.organization.default_country),
+            "phone": plan.values.get("lead_phone"),
         }
         before = {name: getattr(lead, name) for name in LEAD_COLUMNS}
         fill_lead(lead, values)  # not stored
@@ -283,6 +285,8 @@ class AppointmentImporter(Importer):
         names = ("external_reference", "schedule_time", "lead_email", "lead_first_name", "lead_last_name", "lead_phone")
         data: dict[str, Any] = {name: values[name] for name in (*names, "meeting_url") if name in values}
         data |= {f"{name}_email": values[name].user.email for name in MEMBERS if name in values}
+        if "lead_phone" in data:
+            data["lead_phone"] = data["lead_phone"].e164
         data |= {"event_type_name": values["event_type"], "notes": values.get("note", "")}
         data["fills_names"] = True
         request: BookingData = data  # type: ignore[assignment]
@@ -312,6 +316,19 @@ class AppointmentImporter(Importer):
         if outcome and outcome == previous:  # another time has booked the call again
             replace_outcome(stored, outcome)
             notifies = False
-        lead_stays = stored.ends_at < stored.created_at
+        lead_stays = stored.ends_at < stored.created_at or (outcome is not None and is_superseded(stored, outcome))
         options: dict[str, Any] = {"lead_stays": lead_stays, "notifies": notifies, "notify_lead": False}
         save_appointment(stored, previous, actor, change_lead=fields.get("change_lead"), **options)
+
+
+def is_superseded(appointment: Appointment, outcome: Status) -> bool:
+    """Return whether a later call of the lead has a result, so that this outcome says nothing new about the lead.
+
+    Else its status would depend on the order of the rows. A lead that has paid keeps its status in any order.
+    """
+    if outcome.role not in VERDICT_ROLES:
+        return False
+    calls = Appointment.objects.of(appointment.organization).filter(lead=appointment.lead_id)
+    later = calls.filter(schedule_time__gt=appointment.schedule_time, outcome__role__in=RESULT_ROLES)
+    # Those that were over when they were stored haven't moved the lead.
+    return bool(later.alias(over_at=ENDS_AT).filter(over_at__gte=F("created_at")).exists())

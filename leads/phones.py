@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
@@ -18,6 +18,15 @@ SEPARATORS = re.compile(r"[ ()./\u00a0-]")
 class Phone:
     e164: str
     country: str
+    extension: str = field(default="", compare=False)  # isn't stored
+
+    def __str__(self) -> str:
+        return self.e164
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the country has such numbers, as far as its numbering plan is known."""
+        return phonenumbers.is_valid_number(phonenumbers.parse(self.e164))
 
 
 def parse_phone(text: str, default_country: str) -> Phone | None:
@@ -34,7 +43,7 @@ def parse_phone(text: str, default_country: str) -> Phone | None:
     # International numbers such as +800 belong to no country, and a number is only stored with its country.
     if country not in phonenumbers.SUPPORTED_REGIONS:
         return None
-    return Phone(phonenumbers.format_number(number, PhoneNumberFormat.E164), country)
+    return Phone(phonenumbers.format_number(number, PhoneNumberFormat.E164), country, number.extension or "")
 
 
 def parse_without_plus(text: str, country: str) -> Phone | None:
@@ -47,7 +56,7 @@ def parse_without_plus(text: str, country: str) -> Phone | None:
     if phonenumbers.ndd_prefix_for_region(country, True) != "0" or not digits.startswith(str(code)):
         return None
     phone = parse_phone(f"+{digits}", country)
-    return phone if phone and phonenumbers.is_valid_number(phonenumbers.parse(phone.e164)) else None
+    return phone if phone and phone.is_valid else None
 
 
 def parse_e164(text: str, country_text: str) -> Phone | None:

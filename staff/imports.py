@@ -1,7 +1,7 @@
 """The pages of imports: the list, the upload, and one page for all further steps of an import."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePath
 from tempfile import TemporaryFile
@@ -194,6 +194,10 @@ class ImportAdmin(TenantAdmin):
         elif step == "values":
             choose_values(file_import=row, values=sent_values(request, row), version=sent_version(request))
             self.log_change(request, row, "Values chosen.")
+        elif step == "start" and has_other_values(row, sent_values(request, row)):
+            choose_values(file_import=row, values=sent_values(request, row), version=sent_version(request))
+            self.log_change(request, row, "Values chosen.")
+            messages.warning(request, "Not imported yet: the rows are checked again with the values as you chose them.")
         elif step == "start":
             services.start_import(file_import=row, version=sent_version(request))
             self.log_change(request, row, "Import started.")
@@ -349,6 +353,11 @@ def sent_values(request: HttpRequest, row: Import) -> dict[tuple[str, str], str]
         for name, target in request.POST.items()
         if (match := VALUE_FIELD.fullmatch(name)) and (index := int(match[1])) < len(row.mapping)
     }
+
+
+def has_other_values(row: Import, values: Mapping[tuple[str, str], str]) -> bool:
+    """Return whether people have chosen values that the rows were not checked with."""
+    return any(row.values.get(name, {}).get(key, "") != target for (name, key), target in values.items())
 
 
 def names_to_correct(row: Import) -> list[str]:

@@ -13,7 +13,6 @@ from datetime import datetime
 from itertools import islice
 from operator import itemgetter
 
-import phonenumbers
 from django.db import transaction
 from django.db.models import Count, F, Min, QuerySet
 from django.db.models.fields.json import KeyTextTransform
@@ -160,7 +159,7 @@ def guess_country(phones: Sequence[str], domains: Counter[str], default: str) ->
 
 def is_valid(phone: str, country: str) -> bool:
     found = parse_phone(phone, country)
-    return found is not None and phonenumbers.is_valid_number(phonenumbers.parse(found.e164))
+    return found is not None and found.is_valid
 
 
 def unknown_values(file_import: Import) -> tuple[list[UnknownColumn], bool]:

@@ -299,6 +299,8 @@ class Importer:
                 is_needed, problem = column.is_required or column.is_essential, Problem.of_cell(column.label, error)
                 (plan.problems if is_needed else plan.bad_cells).append(problem)
                 plan.unread[column.name] = problem, text
+                if isinstance(error, BadCell) and error.value is not None:
+                    plan.values[column.name] = error.value
         return plan
 
     def key_of(self, plan: Plan) -> str:

@@ -66,11 +66,14 @@ class Reading:
 
 
 class BadCell(ValueError):
-    """A cell that can't be read. `reason` doesn't quote it, so it is the same for all cells with this problem."""
+    """A cell that can't be read. `reason` doesn't quote it, so it is the same for all cells with this problem.
 
-    def __init__(self, text: str, reason: str, advice: str = "") -> None:
+    `value` is the part of it that can be, if there is one.
+    """
+
+    def __init__(self, text: str, reason: str, advice: str = "", *, value: object = None) -> None:
         super().__init__(f"“{shorten(text)}” {reason}{advice and f'; {advice}'}")
-        self.reason = reason
+        self.reason, self.value = reason, value
 
 
 def is_blank(text: str) -> bool:
@@ -129,10 +132,15 @@ def parse_phone_number(text: str, country: str) -> Phone:
             raise BadCell(text, "is a rounded number", "write all digits of the phone number")
         text = match[1] + match[2]
     phone = parse_without_plus(text, country) or parse_phone(text, country)
+    is_abroad = text.startswith("+")
     if phone is None and text.startswith("00"):
-        phone = parse_phone(f"+{text[2:]}", country)  # as most countries dial abroad
+        phone, is_abroad = parse_phone(f"+{text[2:]}", country), True  # as most countries dial abroad
     if phone is None:
         raise BadCell(text, "is not a phone number", f"without + it is read as one of {country}")
+    if not (is_abroad or phone.is_valid):
+        raise BadCell(text, f"is not a phone number of {country}", "write it with + and the code of its country")
+    if phone.extension:
+        raise BadCell(text, "has an extension, which is left out", value=phone)
     return phone
 
 

@@ -1,11 +1,12 @@
 """Importing appointments: what each row does, who is told, and what is recorded."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
 
 from appointments.models import Appointment, EventType
+from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead
 from organizations.models import Membership, Organization
 from tests.client import ApiClient
@@ -250,6 +251,26 @@ def test_a_corrected_outcome_of_a_past_call_leaves_the_status_of_its_lead(
 
     assert appointment_with(organization, "a-1").outcome.name == "Lost"
     assert Lead.objects.of(organization).get().status.name == "Appointment booked"
+
+
+@pytest.mark.parametrize("is_newest_first", [True, False])
+@pytest.mark.parametrize(
+    ("older", "newer", "lead"),
+    [("Follow-up", "No-show", "No-show"), ("Won", "Lost", "Won"), ("Lost", "Canceled", "Lost"), ("Lost", "Won", "Won")],
+)
+def test_of_several_outcomes_the_latest_calls_decides_about_the_lead_in_any_order_of_the_rows(
+    older: str, newer: str, lead: str, is_newest_first: bool, mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    rows = [["older", older], ["newer", newer]]
+    for reference, minutes in {"older": 50, "newer": 30}.items():
+        at = isoformat_z(now() - timedelta(minutes=minutes))
+        api.book(external_reference=reference, lead_email="ada@example.com", schedule_time=at)
+
+    file = csv_file(["Reference", "Outcome"], *(rows[::-1] if is_newest_first else rows))
+    Page(mia, organization, file, kind="APPOINTMENTS").run()
+
+    assert [appointment_with(organization, name).outcome.name for name in ("older", "newer")] == [older, newer]
+    assert Lead.objects.of(organization).get().status.name == lead
 
 
 @pytest.mark.parametrize("outcome", ["Canceled", "No-show", "Rescheduled"])

@@ -179,6 +179,65 @@ def test_phones_with_an_exponent_are_read_if_no_digit_is_missing(mia: Client, or
     assert [lead.phone_e164 for lead in leads] == ["+4915112345678", "+4915112345678", None, None]
 
 
+def test_a_national_number_of_another_country_is_left_out_and_not_read_as_one_of_ours(
+    mia: Client, organization: Organization
+) -> None:
+    phones = ["06 12 34 56 00", "+33 6 12 34 56 00", "0033 612345600", "(415) 555-2671"]
+    rows = [[f"{name}@example.com", phone] for name, phone in zip("abcd", phones, strict=True)]
+    page = Page(mia, organization, csv_file(["email", "Phone"], *rows))
+
+    page.check(reading={"country": "US"})
+    report = page.report("?show=PARTIAL")
+    page.press("start")
+
+    leads = Lead.objects.of(organization).order_by("email")
+    problem = "“06 12 34 56 00” is not a phone number of US; write it with + and the code of its country"
+    assert report == [(2, "NEW", f"Left out: Phone: {problem}")]
+    assert [lead.phone_e164 for lead in leads] == [None, "+33612345600", "+33612345600", "+14155552671"]
+
+
+@pytest.mark.parametrize("kind", ["LEADS", "APPOINTMENTS"])
+def test_a_phone_is_stored_without_its_extension_and_the_row_says_so(
+    mia: Client, organization: Organization, kind: str
+) -> None:
+    cells = {
+        "Reference": "a-1",
+        "Lead e-mail" if kind == "APPOINTMENTS" else "E-mail": "ada@example.com",
+        "Phone": "(415) 555-2671 ext. 204",
+    }
+    if kind == "APPOINTMENTS":
+        cells |= {"Time": "2031-12-07 10:00", "Event type": "Coaching"}
+    page = Page(mia, organization, csv_file([*cells], [*cells.values()]), kind=kind)
+
+    page.check(reading={"country": "US"})
+    reasons = page.row.reasons["PARTIAL"]
+    page.press("start")
+
+    assert reasons == {"Phone has an extension, which is left out": 1}
+    assert Lead.objects.of(organization).get().phone_e164 == "+14155552671"
+
+
+def test_a_value_that_is_chosen_anew_is_checked_before_anything_is_imported(
+    mia: Client, organization: Organization
+) -> None:
+    make_custom_field(organization, "LEAD", "tier", type="SELECT", options=["premium", "basic"])
+    file = csv_file(["email", "Tier"], ["a@example.com", "gold"])
+    first = Page(mia, organization, file)
+    first.check()
+    first.choose(gold="premium")
+    page = Page(mia, organization, file)
+    page.check()
+    value, shown = unknown(page)[0].values[0], page.get().content.decode()
+
+    page.press("start", **{f"value-{value.column}-{value.key}": "basic"})
+    state, report = page.row.state, page.report()
+    page.press("start", **{f"value-{value.column}-{value.key}": "basic"})
+
+    assert re.search('form="values_form" name="step" value="start"', shown)  # the button sends the choices
+    assert (state, report) == ("CHECKED", [(2, "NEW", "Tier: basic")])
+    assert [*Lead.objects.of(organization).get().custom_values.values()] == ["basic"]
+
+
 def test_a_day_in_a_workbook_is_not_its_midnight(mia: Client, organization: Organization) -> None:
     header = ["Reference", "Lead e-mail", "Time", "Event type"]
     row = ["a-1", "ada@example.com", date(2031, 12, 7), "Coaching"]
