@@ -176,8 +176,9 @@ def not_called(new_lead_statuses: Collection[UUID]) -> Q:
 
 
 def in_stage(stage: str, at: datetime) -> Q:
-    """Return the condition that an opt-in's lead has such a booking since."""
+    """Return the condition that an opt-in's lead has such a booking since, for a time since (`first_bookings`)."""
     booked = Appointment.unscoped.filter(lead=OuterRef("lead"), created_at__gte=OuterRef("created_at"))
+    booked = booked.alias(first_time=Coalesce(*FIRST_TIME)).filter(first_time__gte=OuterRef("created_at"))
     return Q(Exists(booked if stage == Stage.BOOKED else booked.filter(has_result(stage, at))))
 
 

@@ -1,5 +1,8 @@
 """`OptIn.booked_at`: the lead's first booking that isn't before the opt-in, stored so that reports of years are fast.
 
+A call that was entered after its time, such as an imported one, counts as booked at that time: an old call is no
+booking after a new opt-in.
+
 1. Whatever adds, moves or deletes an opt-in or a booking marks its lead in the same transaction (triggers, migration
    0031): a row for each changed row, so the cost is in proportion to the change.
 2. A report ignores `booked_at` of a marked lead's opt-ins, and finds their bookings itself, in the same statement
@@ -21,11 +24,12 @@ BATCHES_PER_RUN = 100  # more marks than imports and integrations make in a minu
 MARKS = "SELECT id, lead_id FROM appointments_changedlead WHERE organization_id = %s ORDER BY lead_id, id LIMIT %s"
 # `times[…]` is the first booking that is not before the opt-in. It is searched in sorted times, because a join of the
 # opt-ins and bookings of one lead, which can be thousands (a form's test), would be of millions.
+BOOKED = "least(booking.created_at, coalesce(first_booked_for, booked_for, schedule_time))"  # when it counts as booked
 FIRST_BOOKING = "times[width_bucket(opt_in.created_at - interval '1 microsecond', times) + 1]"
 STORE = f"""
 WITH changed AS MATERIALIZED (
     SELECT lead_id, (
-        SELECT array_agg(created_at ORDER BY created_at) FROM appointments_appointment AS booking
+        SELECT array_agg({BOOKED} ORDER BY {BOOKED}) FROM appointments_appointment AS booking
         WHERE booking.lead_id = lead.lead_id
     ) AS times
     FROM unnest(%s::uuid[]) AS lead (lead_id)

@@ -25,6 +25,7 @@ from organizations.models import Organization
 from statuses.models import Status
 from statuses.services import save_status
 from tests.factories import make_event_type, make_member, make_provider_appointment
+from tests.migrations import run_data_steps
 from tests.reports.test_reports import REPORTS, table
 from tests.staff.pages import logged_in_client
 
@@ -164,7 +165,9 @@ def opt_in(lead: Lead, days: float, campaign: str | None = None) -> OptIn:
 
 
 def assert_booked_at_is_right(organization: Organization) -> None:
-    bookings = list(Appointment.objects.of(organization).values_list("lead", "created_at"))
+    columns = ("lead", "created_at", "first_booked_for", "booked_for", "schedule_time")
+    rows = Appointment.objects.of(organization).values_list(*columns)
+    bookings = [(lead, min(created_at, first or booked or at)) for lead, created_at, first, booked, at in rows]
     for lead, at, booked_at in OptIn.objects.of(organization).values_list("lead", "created_at", "booked_at"):
         assert booked_at == min((time for owner, time in bookings if owner == lead and time >= at), default=None)
 
@@ -213,7 +216,9 @@ def test_opt_ins_are_booked_at_the_same_time_after_every_kind_of_change(
     changes: list[Callable[[], object]] = [
         lambda: opt_in(leads[0], 99, "spring"),
         lambda: [book(organization, 99 + number, booked=days, held=1) for number, days in enumerate([20, 2.5, 60])],
-        lambda: bookings.filter(lead=leads[2], created_at__gt=days_ago(60)).update(created_at=days_ago(3)),
+        lambda: bookings.filter(lead=leads[2], created_at__gt=days_ago(60)).update(
+            created_at=days_ago(3), schedule_time=days_ago(2)
+        ),
         lambda: bookings.filter(lead=leads[1], created_at__lt=days_ago(70)).delete(),
         lambda: opt_ins.filter(pk=rows[7].pk).update(created_at=days_ago(2)),
         lambda: opt_ins.filter(pk=rows[4].pk).delete(),
@@ -230,6 +235,18 @@ def test_opt_ins_are_booked_at_the_same_time_after_every_kind_of_change(
         assert read() == after
         store()
         assert read() == after
+
+
+def test_the_upgrade_stores_when_calls_that_were_entered_afterwards_count_as_booked(organization: Organization) -> None:
+    old = book(organization, 0, booked=1, held=300)
+    late = book(organization, 1, booked=1, held=4)
+    for appointment in (old, late):
+        opt_in(appointment.lead, 5)
+    OptIn.objects.of(organization).update(booked_at=old.created_at)  # as the version before did
+
+    run_data_steps("appointments", "0038_booked_for_old_calls")
+
+    assert_booked_at_is_right(organization)
 
 
 def _with_role(status: Status, role: str) -> Status:

@@ -237,6 +237,19 @@ def test_each_opt_in_of_a_lead_counts_by_what_was_booked_at_its_time_or_later(we
     assert added == {"not_called": 0, "booked": 6, "shown": 2, "won": 2}
 
 
+def test_a_call_that_was_entered_afterwards_counts_from_its_time(week: Week, hana: Client):
+    """An imported call of last year is no booking after an opt-in of this week; one held after it is."""
+    before = stages(hana)
+    week.book("Imported", at(14, 9), at(14, 9) - timedelta(days=300), week.hana, "WON")
+    week.book("Entered", at(14, 9), at(13, 15), week.hana, "WON")
+    for name in ("Imported", "Entered"):
+        week.opt_in(week.appointments[name].lead, at(13, 10))
+
+    added = {stage: number - before[stage] for stage, number in stages(hana).items()}
+
+    assert added == {"not_called": 0, "booked": 1, "shown": 1, "won": 1}
+
+
 def stages(client: Client) -> dict[str, int]:
     """Return how many opt-ins the home page links to in each stage; the lists behind the links have as many."""
     numbers = linked_numbers(client.get(HOME, {"days": "7", "who": "team"}).content.decode())
