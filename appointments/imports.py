@@ -293,7 +293,8 @@ class AppointmentImporter(Importer):
         outcome = plan.fields.get("outcome")
         is_off = outcome is not None and outcome.role in REOPENED_ROLES
         invites = self.file_import.sends_invitations and not is_off
-        booking = find_or_book(self.organization, actor, AppointmentSource.MANUAL, request, invites=invites)
+        options = {"invites": invites, "lead_stays": is_off}  # the outcome decides about the lead
+        booking = find_or_book(self.organization, actor, AppointmentSource.MANUAL, request, **options)
         if not booking.is_new:
             raise Conflict("Another booking has just taken this reference")
         if fields := plan.fields | {name: values[name] for name in ["recording_url"] if name in values}:

@@ -178,8 +178,11 @@ def find_or_book(
     *,
     invites: bool,
     notifies_lead: bool = False,
+    lead_stays: bool = False,
 ) -> Booking:
     """Return the appointment that has the reference, or book it; `invites` notifies its participants.
+
+    With `lead_stays` a known lead keeps its status.
 
     A call that is over notifies no one and leaves the status of its lead (docs/interface.md, A32). One that was
     canceled before it was booked is stored canceled, and notifies no one (A62).
@@ -209,7 +212,7 @@ def find_or_book(
     if remembered:
         remembered.delete()
     lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
-    lead_status, invites = None if is_over else lead_status, invites and not (is_over or remembered)
+    lead_status, invites = None if is_over or lead_stays else lead_status, invites and not (is_over or remembered)
     notifies_lead = notifies_lead and not remembered
     if notifies_lead:
         appointment.lead_reminder_at = reminder_time(appointment)

@@ -9,6 +9,7 @@ from appointments.models import Appointment, EventType
 from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead
 from organizations.models import Membership, Organization
+from statuses.models import Status
 from tests.client import ApiClient
 from tests.factories import events_of, make_custom_field, make_provider_appointment, notifications_of
 from tests.imports.files import Page, csv_file
@@ -251,6 +252,31 @@ def test_a_corrected_outcome_of_a_past_call_leaves_the_status_of_its_lead(
 
     assert appointment_with(organization, "a-1").outcome.name == "Lost"
     assert Lead.objects.of(organization).get().status.name == "Appointment booked"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "statuses"),
+    [
+        ("Canceled", ["Lost", "Canceled", "Canceled"]),
+        ("Rescheduled", ["Lost", "New lead", "New lead"]),
+        ("No-show", ["No-show"] * 3),
+    ],
+)
+def test_a_new_call_that_is_off_already_is_no_booking_for_its_lead(
+    outcome: str, statuses: list[str], mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    """docs/interface.md, S9: a new booking replaces a verdict; a call that doesn't take place isn't one."""
+    for name in ("lost", "new"):
+        api.submit(email=f"{name}@example.com")
+    lost = Status.objects.of(organization).get(role="LOST")
+    Lead.objects.of(organization).filter(email="lost@example.com").update(status=lost)
+    names = ("lost", "new", "unknown")
+    rows = [[name, f"{name}@example.com", FUTURE, "Coaching", outcome] for name in names]
+
+    Page(mia, organization, csv_file([*HEADER[:4], "Outcome"], *rows), kind="APPOINTMENTS").run()
+
+    assert [Lead.objects.of(organization).get(email=f"{name}@example.com").status.name for name in names] == statuses
+    assert {row.outcome.name for row in Appointment.objects.of(organization)} == {outcome}
 
 
 @pytest.mark.parametrize("is_newest_first", [True, False])
