@@ -96,13 +96,16 @@ def describe_step(lead: Lead) -> SafeString | str:
 
 def find_by_lead(page: AnyPage, request: HttpRequest, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
     """Filter leads by name, e-mail and phone; rows of a lead by those, and by their own reference."""
-    ids = find_leads(searched_organizations(page, request), text)
-    if page.model is not Lead:
-        ids = row_ids(page, request, text, ids)
-    return rows.filter(is_any_of("pk", ids))
+    lead_ids = find_leads(searched_organizations(page, request), text)
+    if page.model is Lead:
+        return rows.filter(is_any_of("pk", lead_ids))
+    ids = row_ids(page, request, text, lead_ids, MAX_FOUND)
+    if len(ids) < MAX_FOUND:
+        return rows.filter(is_any_of("pk", ids))
+    return rows.filter(is_any_of("pk", ids) | is_any_of("lead_id", lead_ids))  # there may be more than were read
 
 
-def row_ids(page: AnyPage, request: HttpRequest, text: str, lead_ids: list[UUID], most: int = MAX_FOUND) -> list[UUID]:
+def row_ids(page: AnyPage, request: HttpRequest, text: str, lead_ids: list[UUID], most: int) -> list[UUID]:
     """Return up to `most` ids of these leads' rows, and up to `most` whose reference, now or formerly, is the text."""
     # One statement after the other: as one, the planner may join them in an order that takes seconds.
     rows = page.get_queryset(request).order_by().values_list("pk", flat=True)
