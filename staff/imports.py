@@ -230,6 +230,7 @@ class ImportAdmin(TenantAdmin):
             "is_appointments": row.kind == ImportKind.APPOINTMENTS,
             "counts": summary(row),
             "writes": row.counts.get(Verdict.NEW, 0) + row.counts.get(Verdict.CHANGED, 0),
+            "left_out": left_out_columns(row),
             "progress": progress_text(row),
             "reasons": reason_counts(row),
             "add_url": reverse("admin:leads_import_add"),
@@ -322,7 +323,9 @@ class ImportButton(ListButton):
         if not page.admin_site.get_model_admin(Import).has_add_permission(request):
             return []
         title = f"Add or change {page.opts.verbose_name_plural} from a CSV file or an Excel workbook"
-        filters = {"_changelist_filters": request.GET.urlencode()} if ORGANIZATION_VAR in request.GET else {}
+        # Of the list's filters only the organization, which the list of imports has, too.
+        chosen = [(ORGANIZATION_VAR, id) for id in request.GET.getlist(ORGANIZATION_VAR)]
+        filters = {"_changelist_filters": urlencode(chosen)} if chosen else {}
         url = f"{reverse('admin:leads_import_add')}?{urlencode({'kind': self.kind, **filters})}"
         return [Link("Import", url, "file_upload", title=title)]
 
@@ -353,6 +356,11 @@ def sent_values(request: HttpRequest, row: Import) -> dict[tuple[str, str], str]
         for name, target in request.POST.items()
         if (match := VALUE_FIELD.fullmatch(name)) and (index := int(match[1])) < len(row.mapping)
     }
+
+
+def left_out_columns(row: Import) -> list[str]:
+    columns = zip(row.header, row.mapping, strict=False)
+    return [name for name, field in columns if not field and name not in ("", PROBLEM)]
 
 
 def has_other_values(row: Import, values: Mapping[tuple[str, str], str]) -> bool:

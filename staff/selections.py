@@ -145,10 +145,10 @@ class LeftStatusFilter(ChoiceFilter):
         self, request: HttpRequest, params: dict[str, Any], model: type[Model], model_admin: admin.ModelAdmin
     ) -> None:
         super().__init__(request, params, model, model_admin)
-        days = {name: params.pop(name)[-1] for name in self.days if name in params}
-        for text in filter(None, days.values()):
-            parse_day(text)  # also without a status, because the page shows them
-        self.used_parameters |= days
+        # Not in `used_parameters`: the form of the filters has no fields for them, and keeps all others.
+        self.given = {name: params.pop(name)[-1] for name in self.days if name in params}
+        for text in filter(None, self.given.values()):
+            parse_day(text)
 
     def expected_parameters(self) -> list[str | None]:
         return [self.parameter_name, *self.days]
@@ -159,15 +159,15 @@ class LeftStatusFilter(ChoiceFilter):
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], option: str) -> QuerySet[Any]:
         """Return the leads that left the status, as `reports.times_in_status` counts them."""
         moves = LeadStatusChange.unscoped.filter(from_status=UUID(option), is_undone=False)
-        first, last = (self.used_parameters.get(name) for name in self.days)
+        first, last = (self.given.get(name) for name in self.days)
         if first and last:
             period = reports.Period(parse_day(first), parse_day(last), timezone.get_current_timezone())
             moves = moves.filter(period.contains("created_at"))
         return rows.filter(pk__in=moves.order_by("-created_at", "-id").values("lead")[: reports.LATEST_MOVES])
 
     def describe(self) -> str:
-        days = describe_days(*(self.used_parameters.get(name) for name in self.days))
-        return " ".join(filter(None, [super().describe(), days]))
+        status, days = super().describe(), describe_days(*(self.given.get(name) for name in self.days))
+        return f"{status} {days}".strip() if status else ""
 
 
 class SinceFilter(FormFilter):

@@ -87,6 +87,7 @@ class Import(TenantModel, ActorFields):
     # "xlsx", or the separator of a CSV file: that of the file with refused rows.
     format = models.CharField(max_length=4, default=",", db_default=",", editable=False)
     encoding = models.CharField(max_length=12, blank=True, default="", db_default="", editable=False)  # of a CSV file
+    other_sheets = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # of a workbook: not read
     # How often a worker had to stop because of an unexpected error; it is tried again after the other imports.
     failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     erased = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # rows, with the lead they mention

@@ -26,6 +26,7 @@ from leads.imports.services import (
 from leads.imports.terms import MAX_TERMS, terms_of
 from leads.imports.turns import Overtaken, Turn
 from leads.imports.values import shorten
+from leads.imports.workbooks import count_other_sheets
 from organizations.services import lock_organization
 
 READ_BATCH = 500
@@ -41,6 +42,8 @@ def read_file(file_import: Import, turn: Turn) -> None:
         rows = read_rows(bytes(file_import.file or b""), partial(keep_turn, file_import, turn))
         _, file_import.header = next(rows)
         file_import.format, file_import.encoding = find_format(bytes(file_import.file or b""))
+        if file_import.format == "xlsx":
+            file_import.other_sheets = count_other_sheets(bytes(file_import.file or b""))
         for number, cells in rows:
             if number <= file_import.position:
                 turn.restart()  # or the turns of a large file would end before they reach rows that are new
@@ -77,7 +80,7 @@ def store_rows(file_import: Import, batch: Sequence[ImportRow], *, is_last: bool
     stored = lock_step(file_import)
     insert_all(*batch)
     stored.total += len(batch)
-    for name in ("header", "format", "encoding"):
+    for name in ("header", "format", "encoding", "other_sheets"):
         setattr(stored, name, getattr(file_import, name))
     stored.terms = terms_of(stored.organization_id, [*stored.header, stored.file_name])
     stored.size = (stored.size or 0) + sum(row.size for row in batch) - (len(file_import.file or b"") if is_last else 0)

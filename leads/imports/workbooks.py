@@ -62,6 +62,12 @@ def read_workbook(content: bytes, pause: Callable[[], object]) -> Iterator[Row]:
         raise FileRefused(DAMAGED) from None
 
 
+def count_other_sheets(content: bytes) -> int:
+    """Return how many visible sheets a workbook has beside the one that `read_workbook` has begun to read."""
+    visible, _ = Workbook(content, bool).find_sheets()
+    return max(len(visible) - 1, 0)
+
+
 class Workbook:
     def __init__(self, content: bytes, pause: Callable[[], object]) -> None:
         if content.count(ENTRY) > MAX_PARTS:
@@ -77,22 +83,14 @@ class Workbook:
         self.pause = pause
         self.unpacked = self.elements = self.empty = 0
         self.epoch = WINDOWS_EPOCH
+        self.links: dict[str, tuple[str, str]] = {}  # of the workbook, by their ids: types and parts
         self.strings: list[str] = []
         self.formats: list[tuple[bool, bool, bool]] = []  # of each style: for dates, durations, with hours
 
     def read_rows(self) -> Iterator[Row]:
-        workbook = next(target for type, target in self.read_links("").values() if type == "officeDocument")
-        sheet_ids: list[str] = []
-        hidden_ids: list[str] = []  # such as lists of what a column may have
-        for name, attributes in self.start_tags(workbook):
-            if name == "sheet":
-                ids = hidden_ids if attributes.get("state") in ("hidden", "veryHidden") else sheet_ids
-                ids.append(next(value for key, value in attributes.items() if key.endswith(":id")))
-            elif name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
-                self.epoch = MAC_EPOCH
-        links = self.read_links(workbook)
-        types = dict(links.values())
-        sheets = [links[id][1] for id in [*sheet_ids, *hidden_ids] if links[id][0] == "worksheet"]
+        visible, hidden = self.find_sheets()
+        types = dict(self.links.values())
+        sheets = [*visible, *hidden]
         if not sheets:
             raise FileRefused(NO_SHEET)
         names = set(self.archive.namelist())  # some programs refer to parts that they don't write
@@ -101,6 +99,24 @@ class Workbook:
         if types.get("styles") in names:
             self.read_formats(types["styles"])
         yield from self.read_sheet(sheets[0])
+
+    def find_sheets(self) -> tuple[list[str], list[str]]:
+        """Return the parts of the visible and of the hidden sheets, such as lists of what a column may have.
+
+        Sets `links` and the epoch.
+        """
+        workbook = next(target for type, target in self.read_links("").values() if type == "officeDocument")
+        visible: list[str] = []
+        hidden: list[str] = []
+        for name, attributes in self.start_tags(workbook):
+            if name == "sheet":
+                ids = hidden if attributes.get("state") in ("hidden", "veryHidden") else visible
+                ids.append(next(value for key, value in attributes.items() if key.endswith(":id")))
+            elif name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
+                self.epoch = MAC_EPOCH
+        links = self.links = self.read_links(workbook)
+        found = [[links[id][1] for id in ids if links[id][0] == "worksheet"] for ids in (visible, hidden)]
+        return found[0], found[1]
 
     def tags(self, part: str, limit: int = MAX_PART) -> Iterator[Tag]:
         """Yield the part's tags, without texts about how a word is pronounced. Raises FileRefused.

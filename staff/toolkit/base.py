@@ -113,6 +113,10 @@ class ServiceAdmin(ModelAdmin):
     def get_more_columns(self, request: HttpRequest) -> list[Any]:
         return list(self.more_columns)
 
+    def unlisted_filters(self, request: HttpRequest) -> list[str]:
+        """Return the parameters of filters that the list would have if it were filtered by another organization."""
+        return []
+
     def row_link(self, row: Any) -> str:
         """Return where the list's rows lead to, or "" for their own page."""
         return ""

@@ -25,6 +25,7 @@ from staff.toolkit.tenant import TenantForm
 from staff.toolkit.times import DayField
 
 JsonValue = str | float | bool | None
+FIELD_PREFIX = "custom_"
 
 
 class AnyDayField(DayField):
@@ -68,7 +69,7 @@ def to_json(value: JsonValue | date) -> JsonValue:
 
 
 def form_field_name(field_id: UUID) -> str:
-    return f"custom_{field_id.hex}"
+    return f"{FIELD_PREFIX}{field_id.hex}"
 
 
 def export_columns(fields: list[CustomField], taken: set[str]) -> list[Column]:

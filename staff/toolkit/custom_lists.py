@@ -24,7 +24,7 @@ from foundation.db.expressions import is_any_of
 from leads.custom_values import MAX_EXACT_INTEGER, find_with_values
 from leads.models import CustomField
 from staff.toolkit.actions import AnyPage
-from staff.toolkit.custom_fields import JsonValue, form_field_name
+from staff.toolkit.custom_fields import FIELD_PREFIX, JsonValue, form_field_name
 from staff.toolkit.filters import MAX_VALUES, NONE, FormFilter
 from staff.toolkit.lists import (
     MAX_COUNT,
@@ -57,6 +57,17 @@ def listed_fields(page: AnyPage, request: HttpRequest) -> list[CustomField]:
             rows = rows.filter(organization=to_uuid(chosen[0])) if len(chosen) == 1 else rows.none()
         known[page.entity] = list(rows.order_by("position", "key"))
     return known[page.entity]
+
+
+def unlisted_filters(page: AnyPage, request: HttpRequest) -> list[str]:
+    """Return the parameters of custom fields of an organization that the list isn't filtered by.
+
+    Only users of several organizations have them; for others, such a parameter belongs to no filter.
+    """
+    if not has_several_organizations(request):
+        return []
+    listed = tuple(form_field_name(field.pk) for field in listed_fields(page, request))
+    return [name for name in request.GET if name.startswith(FIELD_PREFIX) and not name.startswith(listed)]
 
 
 class CustomFilter(FormFilter):

@@ -77,11 +77,13 @@ class SeveralValues:
 
     def choices(self, changelist: Any) -> Iterable[dict[str, Any]]:
         empty = [(NONE, self.none_label)] if self.field.null else []
+        offered = [*empty, *self.offered()]
+        unlisted = [(value, self.unlisted(value)) for value in self.value() if value not in dict(offered)]
         yield {
             "form": self.form_class(  # type: ignore[attr-defined]
                 label=capfirst(self.title),
                 name=self.lookup_kwarg,
-                choices=[*empty, *self.offered()],
+                choices=[*offered, *unlisted],
                 data={self.lookup_kwarg: self.value()},
                 multiple=True,
             )

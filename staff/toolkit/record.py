@@ -18,7 +18,7 @@ from organizations.permissions import PERMISSIONS, has_role
 from staff.toolkit.actions import AnyRow, ObjectAction, row_url
 from staff.toolkit.base import Fieldsets
 from staff.toolkit.custom_fields import CustomValuesForm, build_form_field, form_field_name
-from staff.toolkit.custom_lists import custom_columns, custom_filters
+from staff.toolkit.custom_lists import custom_columns, custom_filters, unlisted_filters
 from staff.toolkit.tenant import TenantAdmin
 from staff.toolkit.timeline import (
     Timeline,
@@ -189,6 +189,9 @@ class RecordAdmin(TenantAdmin):
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         return [*super().get_list_filter(request), *custom_filters(self, request)]
+
+    def unlisted_filters(self, request: HttpRequest) -> list[str]:
+        return unlisted_filters(self, request)
 
     def get_more_columns(self, request: HttpRequest) -> list[Any]:
         return [*super().get_more_columns(request), *custom_columns(self, request)]

@@ -291,14 +291,12 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
     saved = visible_views(request, page).get(request.GET[VIEW_VAR]) if VIEW_VAR in unknown else None
     if address := query_of(saved, page, request) if saved else query_of_colleague(request):
         return redirect(f"{request.path}?{address}")
+    if unlisted := page.unlisted_filters(request):
+        messages.warning(request, "Filters by custom fields of another organization were removed.")
     if unknown:
-        parameters = request.GET.copy()
-        for name in unknown:
-            del parameters[name]
-        if page.views:
-            parameters.setdefault(VIEW_VAR, ALL.name)
         messages.warning(request, f"The list has no such {' or '.join(unknown)} any more.")
-        return redirect(f"{request.path}?{parameters.urlencode()}")
+    if unknown or unlisted:
+        return redirect(f"{request.path}?{query_without([*unknown, *unlisted], page, request)}")
     try:
         layout = chosen_layout(page, request)
         if layout is TABLE:
@@ -317,6 +315,15 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
             raise
         messages.warning(request, "This view refers to something that no longer exists. These are all rows.")
         return redirect(f"{request.path}?{VIEW_VAR}={ALL.name}&{SAVED_VAR}={opened.pk}")
+
+
+def query_without(names: list[str], page: AnyPage, request: HttpRequest) -> str:
+    query = request.GET.copy()
+    for name in names:
+        del query[name]
+    if page.views:
+        query.setdefault(VIEW_VAR, ALL.name)
+    return query.urlencode()
 
 
 def first_of_several(page: AnyPage, request: HttpRequest) -> Organization | None:

@@ -407,6 +407,28 @@ def test_a_file_without_a_last_line_end_and_with_lines_in_its_last_cell_is_read_
         assert [cells for _, cells in rows[2:] if cells] == []
 
 
+def test_the_page_says_that_other_sheets_are_not_read(mia: Client, organization: Organization) -> None:
+    book, content = Workbook(), BytesIO()
+    book.active.append(["E-mail", "Company"])
+    book.active.append(["ada@example.com", "Analytical Engines"])
+    for name in ("More leads", "Old leads"):
+        book.create_sheet(name).append(["E-mail"])
+    book.create_sheet("Stages").sheet_state = "hidden"
+    book.save(content)
+    hint = "The workbook has 2 more sheets. Only the first one is imported"
+
+    page = Page(mia, organization, content.getvalue(), name="leads.xlsx")
+    shown = [page.get().content.decode()]
+    page.check()
+    shown.append(page.get().content.decode())
+    page.press("start")
+
+    assert [hint in text for text in [*shown, page.get().content.decode()]] == [True] * 3
+    assert "Columns that are left out: Company." in shown[1]
+    other = Page(mia, organization, workbook(["E-mail"], ["b@example.com"]), name="b.xlsx")
+    assert hint not in other.get().content.decode()
+
+
 def test_the_first_sheet_that_people_see_is_read() -> None:
     book, content = Workbook(), BytesIO()
     book.active.append(["Stages"])

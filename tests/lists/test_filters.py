@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from html import unescape
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import pytest
@@ -12,9 +13,11 @@ from django.utils import timezone
 
 from appointments.models import Appointment
 from foundation.db.timestamps import now
-from leads.models import Lead, LeadNote
+from leads.models import Lead, LeadNote, Source
+from leads.services import get_or_create_source
 from optins.models import OptIn
 from organizations.models import Membership, Organization, SavedView, SecurityEvent
+from organizations.services import add_member
 from staff.toolkit import custom_lists
 from statuses.models import Status
 from tests.factories import make_api, make_custom_field, make_member, make_organization, owner_of
@@ -141,6 +144,60 @@ def test_a_chip_for_each_filter_shows_its_values_and_removes_it(owner: Client, t
     assert 'aria-label="Setter: Tom Becker, Unassigned, remove this filter"' in page
     assert 'href="?q=a&view=all" aria-label="Clear all filters"' in page
     assert "list-chips" not in owner.get(LEADS).content.decode()
+
+
+def test_applying_the_filters_keeps_what_their_form_does_not_offer(
+    owner: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    """The form sends its fields, and hidden ones for the other parameters of the address."""
+    monkeypatch.setattr("staff.toolkit.tenant.MAX_FILTER_CHOICES", 1)
+    Source.objects.of(organization).update(created_at=now() - timedelta(days=1))
+    newest = get_or_create_source(organization=organization, name="Newest")
+    lost = Status.objects.of(organization).get(role="LOST")
+    day = timezone.localdate().isoformat()
+    address = f"{LEADS}&last_source__id__exact={newest.pk}&left_status={lost.pk}&left_from={day}&left_to={day}"
+
+    page: Any = owner.get(address)
+    sent = parse_qs(urlsplit(address).query)
+    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.content.decode()))
+    offered = re.findall(r'<option value="([^"]+)" selected[^>]*>\s*(?:Newest|Lost)', page.content.decode())
+
+    assert {name: [value] for name, value in hidden.items() if name in ("left_from", "left_to")} == {
+        name: sent[name] for name in ("left_from", "left_to")
+    }
+    assert set(offered) == {str(newest.pk), str(lost.pk)}
+    without_status = f"{LEADS}&left_status=&left_from={day}&left_to={day}"
+    assert (list(chips(owner, without_status)), names(owner, without_status)) == ([], ["ada", "bea", "cyd"])
+
+
+def test_a_filter_by_a_custom_field_goes_with_its_organization(
+    organization: Organization, other_organization: Organization
+):
+    member = make_member(organization, "both@acme.example")
+    add_member(organization=other_organization, user=member.user, role="SETTER")
+    field = make_custom_field(organization, "LEAD", "vip", type="BOOLEAN")
+    make_api(organization).submit(email="ada@example.com")
+    client, name = logged_in_client(member), f"custom_{field.pk.hex}"
+    of = {row.pk: f"organization__id__exact={row.pk}" for row in (organization, other_organization)}
+
+    kept = client.get(f"{LEADS}&{name}=none&{of[organization.pk]}")
+    for chosen in ("", f"&{of[other_organization.pk]}", "&" + "&".join(of.values())):
+        for layout in ("", "&layout=board"):
+            page: Any = client.get(f"{LEADS}&{name}=none{chosen}{layout}", follow=True)
+            assert (page.status_code, name in page.request["QUERY_STRING"]) == (200, False)
+            assert shown_messages(page) == ["Filters by custom fields of another organization were removed."]
+
+    assert [lead.email for lead in kept.context["cl"].result_list] == ["ada@example.com"]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_search_of_rows_of_leads_finds_all_of_them(owner: Client, most: int, monkeypatch: pytest.MonkeyPatch):
+    """Beyond a number of rows, they are not looked for by their ids."""
+    make_api(Organization.objects.get()).book(external_reference="again", lead_email="ada@example.com")
+    monkeypatch.setattr("staff.leads.lists.MAX_FOUND", most)
+
+    assert names(owner, f"{APPOINTMENTS}&q=ada@example.com") == ["ada", "ada"]
+    assert names(owner, f"{APPOINTMENTS}&q=bea") == ["bea"]
 
 
 def test_boards_calendar_and_links_have_chips_too(owner: Client, tom: Membership):
