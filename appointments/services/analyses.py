@@ -67,10 +67,10 @@ def put_analysis(
     list(appointments.for_update().order_by("pk").values_list("pk"))
     check_not_erased(Lead.objects.of(organization).get(appointments=target_id))
 
-    known = of_call.first()
-    other = analyses.filter(appointment=target_id).exclude(call_analysis_call_id=call_id).first()
-    if other:
-        raise Conflict(f"The appointment has the analysis of another call: {other.call_analysis_call_id}")
+    present = analyses.filter(appointment=target_id).first()
+    if present and present.call_analysis_call_id != call_id:
+        raise Conflict(f"The appointment has the analysis of another call: {present.call_analysis_call_id}")
+    known = present or of_call.first()
     analysis = known or CallAnalysis(appointment_id=target_id, call_analysis_call_id=call_id)
     if known and known.appointment_id != target_id:
         analysis = CallAnalysis(

@@ -1,9 +1,11 @@
 """PUT /api/external/call-analyses/{call_analysis_call_id} (docs/interface.md, A43 to A46)."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from appointments.models import CallAnalysis
 from organizations.models import Membership
 from tests.client import SCHEDULE_TIME, ApiClient
 from tests.contract.assertions import assert_error, assert_invalid_fields
@@ -72,6 +74,21 @@ def test_a_call_moves_to_the_appointment_that_is_named(api, id):
     assert api.get_appointment(id)["call_analysis"] is None
     assert api.get_appointment(other)["call_analysis"] == moved.json()["data"]
     assert [event["data"]["id"] for event in api.list_events()[seen:]] == [id, other]
+
+
+def test_a_call_that_staff_entered_at_two_appointments_is_replaced_where_it_is_named(api, organization, id):
+    """A44: staff may enter a call's id anywhere."""
+    other = api.book(external_reference="ref-2").json()["data"]["id"]
+    first = put(api, appointment_id=id).json()["data"]
+    copy = CallAnalysis.objects.of(organization).get(pk=first["id"])
+    copy.pk, copy.appointment_id = uuid4(), other
+    copy.save(force_insert=True)
+
+    replaced = put(api, appointment_id=other, ai_generated_title="Second call")
+
+    assert (replaced.status_code, replaced.json()["data"]["ai_generated_title"]) == (200, "Second call")
+    assert replaced.json()["data"]["appointment_id"] == other
+    assert api.get_appointment(id)["call_analysis"] == first
 
 
 def test_the_nearest_appointment_of_the_host_is_found(api, organization, host: Membership, id):
