@@ -18,6 +18,7 @@ from foundation.outbox import State
 from leads.models import Lead
 from leads.phones import time_zones_by_country
 from leads.services import get_lead_for_update
+from notifications.daily_limit import LEAD_MAILS_PER_DAY, is_used_up
 from notifications.lead_messages import fill_in_message, plain_name
 from notifications.models import LEAD_KINDS, Context, Kind, LeadMessage, Notification
 from notifications.services import insert_notifications
@@ -56,6 +57,7 @@ def leads_to_notify(change: Kind, appointments: Iterable[Appointment]) -> list[L
     notifying = {id for id, row in by_organization.items() if active_message(LEAD_KIND[change], row)}
     leads = {row.lead_id: row.lead for row in rows if row.organization_id in notifying}
     limited = {id for organization in notifying for id in ids_beyond_limit(organization, leads)}
+    limited |= {row.lead_id for row in rows if is_used_up(row.organization_id, "lead")} if notifying else set()
     return [lead for id, lead in leads.items() if id not in limited]
 
 
@@ -81,6 +83,15 @@ def queue_lead_email(change: Kind | None, appointment: Appointment) -> None:
             LIMITS_EXCEEDED.labels("lead_emails").inc()
             stored = Notification.objects.of(appointment.organization).filter(pk=notification.pk)
             stored.update(state=State.DEAD, last_error="lead_limit", next_attempt_at=None, finished_at=now())
+
+
+def reason_for_no_mail(organization: UUID, lead: Lead | None) -> str:
+    """Return why a lead, or a new one, gets no more e-mails for now, or ""."""
+    if lead and has_reached_limit(lead):
+        return f"we send one lead at most {MAILS_PER_DAY} e-mails in 24 hours"
+    if is_used_up(organization, "lead"):
+        return f"your organization has sent its {LEAD_MAILS_PER_DAY:,} e-mails to leads of today (UTC)"
+    return ""
 
 
 def has_reached_limit(lead: Lead) -> bool:

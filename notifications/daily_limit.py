@@ -43,12 +43,21 @@ class DailyLimit(Limit[Organization]):
         rows.update(mail_count=F("mail_count") - count)
 
 
+def limit_of(kind: LimitedKind) -> int:
+    return LEAD_MAILS_PER_DAY if kind == "lead" else MENTION_MAILS_PER_DAY
+
+
+def is_used_up(organization_id: UUID, kind: LimitedKind) -> bool:
+    """Return whether the organization has sent as many e-mails of the kind today as it may."""
+    counted = {"mail_count_date": TODAY, f"{kind}_mail_count__gte": limit_of(kind)}
+    return Organization.objects.filter(pk=organization_id, **counted).exists()
+
+
 def take_of_kind(organization_id: UUID, kind: LimitedKind, count: int) -> int:
     """Count as many e-mails of the kind as its limit allows, and return how many. The organization's row is locked."""
     rows, field = of_today(organization_id), f"{kind}_mail_count"
     counted = rows.values_list(field, flat=True).get()
-    limit = LEAD_MAILS_PER_DAY if kind == "lead" else MENTION_MAILS_PER_DAY
-    taken = max(0, min(limit - counted, count))
+    taken = max(0, min(limit_of(kind) - counted, count))
     rows.update(**{field: counted + taken})
     return taken
 

@@ -17,6 +17,7 @@ from appointments.models import Note
 from leads.mentions import MAX_MENTIONS, active_members, find_mentioned
 from leads.models import CallResult, EditableNote, LeadNote
 from leads.notes import change_lead_note, delete_lead_note, pin_note
+from notifications.daily_limit import is_used_up
 from notifications.models import Kind
 from notifications.services import recipients_of
 from organizations.actors import Actor, ActorKind
@@ -103,7 +104,9 @@ def added_text(form: NoteForm, actor: Actor) -> str:
     An @ that names nobody is shown, because a first name alone doesn't mention anybody.
     """
     members = sorted((member for member in form.mentions if member.user_id != actor.id), key=str)
-    recipients = recipients_of(form.subject.organization, Kind.MENTIONED, members)
+    organization = form.subject.organization
+    is_limited = is_used_up(organization.pk, "mention")
+    recipients = [] if is_limited else recipients_of(organization, Kind.MENTIONED, members)
     names = [str(member) for member in recipients]
     others = [str(member) for member in members if member not in recipients]
     sentences = ["Note added."]

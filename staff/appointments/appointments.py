@@ -12,7 +12,7 @@ from django.urls import URLPattern, path
 from django.utils.safestring import SafeString
 
 from appointments import conditions
-from appointments.lead_notifications import find_message, mails_to_lead
+from appointments.lead_notifications import find_message, mails_to_lead, reason_for_no_mail
 from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, edit_appointment
 from appointments.services.changes import set_values
@@ -227,8 +227,9 @@ class AppointmentAdmin(RecordAdmin):
         if isinstance(form, BookingForm):
             book(organization=form.organization, actor=actor, **form.booking_data())
             obj.refresh_from_db()
-            is_beyond_limit = not mails_to_lead(obj).exists()
-            messages.info(request, describe_lead(find_message(Kind.CALL_BOOKED, obj), obj.lead, is_beyond_limit))
+            limited = None if mails_to_lead(obj).exists() else obj.lead
+            reason = reason_for_no_mail(obj.organization_id, limited)
+            messages.info(request, describe_lead(find_message(Kind.CALL_BOOKED, obj), obj.lead, reason))
             return
         values = form.changed_values()
         if "schedule_time" in form.changed_data:

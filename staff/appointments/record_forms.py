@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.text import get_text_list
 
-from appointments.lead_notifications import MAILS_PER_DAY, has_reached_limit
+from appointments.lead_notifications import reason_for_no_mail
 from appointments.models import Appointment, CallAnalysis
 from appointments.services import Audience, changes, preview
 from foundation.api.fields import parse_timestamp
@@ -22,7 +22,7 @@ from organizations.models import CAN_BE_ASSIGNED, Membership
 from staff.appointments.schedule import is_booked_again, warn_of_time
 from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.fields import LongTextField, RowField
-from staff.toolkit.lists import to_uuid
+from staff.toolkit.lists import day_and_time, to_uuid
 from staff.toolkit.timeline import full_time
 from staff.toolkit.times import TimestampField, show_times_about
 from statuses.models import PAID_ROLES, RESULT_ROLES, Board, Status, StatusRole
@@ -58,19 +58,26 @@ def describe(audience: Audience, appointment: Appointment) -> str:
     text = "; ".join(parts)
     sentences = [f"{text[0].upper()}{text[1:]}."] if parts else []
     if audience.members or audience.lead_message:
-        is_beyond_limit = bool(audience.lead_message) and has_reached_limit(appointment.lead)
-        sentences.append(describe_lead(audience.lead_message, appointment.lead, is_beyond_limit))
+        lead, lead_message = appointment.lead, audience.lead_message
+        reason = reason_for_no_mail(appointment.organization_id, lead) if lead_message else ""
+        sentences.append(describe_lead(lead_message, lead, reason))
     return " ".join(sentences) or "No one is notified."
 
 
-def describe_lead(message: LeadMessage | None, lead: Lead | None, is_beyond_limit: bool) -> str:
-    """Return which e-mail the lead gets, or that there is none; without a lead it is a new one."""
+def describe_lead(message: LeadMessage | None, lead: Lead | None, reason: str) -> str:
+    """Return which e-mail the lead gets, or the reason why none; without a lead it is a new one."""
     name = str(lead or "The lead")
     if lead and lead.unsubscribed_at:
         return f"{name} has unsubscribed and doesn't get e-mails."
-    if message and is_beyond_limit:
-        return f"{name} isn't notified: we send one lead at most {MAILS_PER_DAY} e-mails in 24 hours."
-    return f"{name} gets {LEAD_MESSAGES[Kind(message.kind)]} by e-mail." if message else f"{name} isn't notified."
+    if message is None or reason:
+        return f"{name} isn't notified: {reason}." if message else f"{name} isn't notified."
+    until = message.organization.mail_paused_until
+    text = f"{name} gets {LEAD_MESSAGES[Kind(message.kind)]} by e-mail"
+    if until and until > now():
+        return (
+            f"{text}, but not before {day_and_time(until, with_distance=False)}: today's limit of e-mails is reached."
+        )
+    return f"{text}."
 
 
 def is_early(appointment: Appointment, outcome: Status) -> str:

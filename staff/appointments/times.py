@@ -17,7 +17,7 @@ from django.utils.formats import date_format
 
 from accounts.time_zone import describe_zone, known_zone
 from appointments.free_times import first_free_times
-from appointments.lead_notifications import find_message, has_reached_limit
+from appointments.lead_notifications import find_message, reason_for_no_mail
 from appointments.models import Appointment, EventType
 from foundation.api.emails import parse_email
 from foundation.db.timestamps import get_zone, now
@@ -71,8 +71,8 @@ class Draft:
         booking, lead = copy(self.appointment), getattr(self.appointment, "lead", None)
         booking.schedule_time = self.at or now()
         booking.lead = lead or Lead(organization=booking.organization)
-        is_beyond_limit = lead is not None and has_reached_limit(lead)
-        return describe_lead(find_message(Kind.CALL_BOOKED, booking), lead, is_beyond_limit)
+        message = find_message(Kind.CALL_BOOKED, booking)
+        return describe_lead(message, lead, reason_for_no_mail(booking.organization_id, lead) if message else "")
 
     def warning(self) -> str:
         at, host = self.at, self.appointment.host

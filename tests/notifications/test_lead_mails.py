@@ -1,7 +1,7 @@
 """E-mails to leads: what staff book, move and cancel, reminders, unsubscribing, and the organization's texts."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from email.parser import BytesParser
 from email.policy import default as modern
 from email.utils import parseaddr
@@ -561,7 +561,6 @@ def test_staff_are_told_that_a_lead_has_reached_the_limit(
 ):
     """What was refused or canceled before it was sent doesn't count: it would keep a lead from all e-mails."""
     monkeypatch.setattr(lead_notifications, "MAILS_PER_DAY", 2)
-    monkeypatch.setattr("staff.appointments.record_forms.MAILS_PER_DAY", 2)
     limit = "Ada isn't notified: we send one lead at most 2 e-mails in 24 hours."
 
     event_type = EventType.objects.create(organization=organization, name="Strategy call")
@@ -584,6 +583,33 @@ def test_staff_are_told_that_a_lead_has_reached_the_limit(
     assert limit in question
     assert "No lead gets an e-mail." in about_several
     assert "Ada gets a cancellation by e-mail." in after
+
+
+def test_staff_are_told_of_the_organizations_daily_limits(
+    api: ApiClient, organization: Organization, owner: Client, messages: None, monkeypatch: Any
+):
+    monkeypatch.setattr("notifications.daily_limit.LEAD_MAILS_PER_DAY", 1)
+    row = booked(api, external_reference="first", lead_email="ada@example.com", notify_lead=True)
+    url, times = admin_url(Appointment, "cancel", row.pk), admin_url(Appointment, "times")
+    at = {"organization": organization.pk, "schedule_time_0": "2027-01-05", "schedule_time_1": "10:00"}
+    selected = {"action": "cancel_selected", "_selected_action": [str(row.pk)], "index": "0"}
+
+    def said() -> list[str]:
+        beside = owner.post(times, at | {"field": "schedule_time", "host": ""}).content.decode()
+        about_several = owner.post(admin_url(Appointment, "changelist"), selected).context["question"]
+        return [owner.get(url).context["question"], unescape(beside), about_several]
+
+    before = said()
+    send_notifications(str(organization.pk))
+    after = said()
+    Organization.objects.update(mail_count_date=date(2026, 1, 1), mail_paused_until=now() + timedelta(hours=3))
+    paused = said()
+
+    limit = "isn't notified: your organization has sent its 1,000 e-mails to leads of today (UTC)."
+    assert ["by e-mail." in text for text in before] == [True] * 3
+    assert ["by e-mail, but not before" in text for text in paused] == [True, True, False]
+    assert [limit in text for text in after] == [True, True, False]
+    assert "No lead gets an e-mail." in after[2]
 
 
 def test_an_email_to_a_lead_counts_once_however_often_it_is_claimed(

@@ -106,6 +106,18 @@ def test_the_message_about_a_note_names_who_gets_an_email(
     ]
 
 
+def test_the_message_about_a_note_knows_the_daily_limit_of_mentions(
+    lead: Lead, organization: Organization, sam: Membership, owner: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("notifications.daily_limit.MENTION_MAILS_PER_DAY", 1)
+    said = []
+    for text in ("@Sam Ode 1", "@Sam Ode 2"):
+        said.append(shown_messages(owner.post(admin_url(Lead, "add_note", lead.pk), {"note": text}))[-1])
+        send_notifications(str(organization.pk))
+
+    assert said == ["Note added. We'll e-mail Sam Ode.", "Note added. Sam Ode will get no e-mail about it."]
+
+
 def test_members_whom_a_note_of_a_lead_names_are_notified_once(
     lead: Lead, organization: Organization, sam: Membership, owner: Client, mailoutbox: list[Any]
 ) -> None:
