@@ -13,7 +13,7 @@ from organizations.working_hours import Span
 QUARTER = timedelta(minutes=15)
 HALF_HOUR = timedelta(minutes=30)
 MAX_DAYS = 14  # that are searched for a free time
-MAX_BUSY = 500  # appointments of a host in these days
+MAX_BUSY = 3_000  # appointments of a host in these days: one every ten minutes, and more that overlap
 
 
 def free_spans(

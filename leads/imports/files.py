@@ -73,6 +73,15 @@ def read_cells(content: bytes, pause: Callable[[], object]) -> Iterator[Row]:
     return read_workbook(content, pause)
 
 
+def count_other_sheets(content: bytes) -> int:
+    """Return how many sheets of a file that can be read are not, because only the first visible one is."""
+    if not is_workbook(content):
+        return 0
+    from leads.imports.workbooks import count_visible  # noqa: PLC0415  # as above
+
+    return max(count_visible(content) - 1, 0)
+
+
 def check_row(number: int, row: Sequence[str]) -> None:
     if len(row) > MAX_COLUMNS:
         raise FileRefused(f"Row {number} has more than {MAX_COLUMNS} columns.")

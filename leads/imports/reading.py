@@ -9,7 +9,7 @@ from foundation.api.fields import MAX_TEXT_LENGTH
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all
 from leads.imports.choices import guess_reading
-from leads.imports.files import find_format, read_rows
+from leads.imports.files import count_other_sheets, find_format, read_rows
 from leads.imports.importers import TOO_MANY_WORDS
 from leads.imports.limits import FileRefused
 from leads.imports.models import Import, ImportRow, ImportState
@@ -26,7 +26,6 @@ from leads.imports.services import (
 from leads.imports.terms import MAX_TERMS, terms_of
 from leads.imports.turns import Overtaken, Turn
 from leads.imports.values import shorten
-from leads.imports.workbooks import count_other_sheets
 from organizations.services import lock_organization
 
 READ_BATCH = 500
@@ -42,8 +41,7 @@ def read_file(file_import: Import, turn: Turn) -> None:
         rows = read_rows(bytes(file_import.file or b""), partial(keep_turn, file_import, turn))
         _, file_import.header = next(rows)
         file_import.format, file_import.encoding = find_format(bytes(file_import.file or b""))
-        if file_import.format == "xlsx":
-            file_import.other_sheets = count_other_sheets(bytes(file_import.file or b""))
+        file_import.other_sheets = count_other_sheets(bytes(file_import.file or b""))
         for number, cells in rows:
             if number <= file_import.position:
                 turn.restart()  # or the turns of a large file would end before they reach rows that are new

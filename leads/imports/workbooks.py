@@ -62,10 +62,9 @@ def read_workbook(content: bytes, pause: Callable[[], object]) -> Iterator[Row]:
         raise FileRefused(DAMAGED) from None
 
 
-def count_other_sheets(content: bytes) -> int:
-    """Return how many visible sheets a workbook has beside the one that `read_workbook` has begun to read."""
-    visible, _ = Workbook(content, bool).find_sheets()
-    return max(len(visible) - 1, 0)
+def count_visible(content: bytes) -> int:
+    """Return the number of visible sheets of a workbook that `read_workbook` has begun to read."""
+    return len(Workbook(content, bool).find_sheets()[0])
 
 
 class Workbook:

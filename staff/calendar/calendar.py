@@ -6,6 +6,7 @@ muted. Past and canceled appointments leave no free time that could be booked, a
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from math import ceil
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -42,7 +43,7 @@ from staff.calendar.grid import (
 )
 from staff.toolkit.actions import AnyPage
 from staff.toolkit.filters import NONE
-from staff.toolkit.lists import parse_day
+from staff.toolkit.lists import parse_day, typed
 from staff.toolkit.views import ALL, Layout, ViewChangeList, layout_response
 
 HOSTS_PER_PAGE = 8
@@ -67,7 +68,8 @@ class CalendarPage:
         self.organization = organization
         try:
             length, self.page = int(values.get("days", "7")), int(values.get("hosts", "1"))
-            day = parse_day(values["day"]) if values.get("day") else timezone.localdate()
+            with typed("day", "day", values.get("day", "")):
+                day = parse_day(values["day"]) if values.get("day") else timezone.localdate()
             self.hosts = {None if value == NONE else UUID(value) for value in values.getlist(HOST) if value}
             if length not in (1, 7) or not 0 < self.page <= MAX_CHOICES:
                 raise ValueError
@@ -127,6 +129,8 @@ class Calendar(Layout):
             return redirect(request.path + calendar.url(view=ALL.name, days=days, day=None))
         rows = appointments_of(page, calendar)
         host_choices, chosen = find_hosts(calendar, rows)
+        # Fewer hosts than before, if a filter was added.
+        calendar.page = min(calendar.page, max(1, ceil(len(chosen) / HOSTS_PER_PAGE)))
         number = (calendar.page - 1) * HOSTS_PER_PAGE
         hosts = chosen[number : number + HOSTS_PER_PAGE]
         # A week of several hosts has a row for each of their days, and its hours go across.

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.views.main import ORDER_VAR
+from django.contrib.admin.views.main import ORDER_VAR, SEARCH_VAR
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -289,7 +289,8 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
         if name in request.GET and request.GET[name] not in {part.name for part in parts}
     ]
     saved = visible_views(request, page).get(request.GET[VIEW_VAR]) if VIEW_VAR in unknown else None
-    if address := query_of(saved, page, request) if saved else query_of_colleague(request):
+    address = query_of(saved, page, request) if saved else query_of_colleague(request)
+    if address := address or query_after_search(page, request):
         return redirect(f"{request.path}?{address}")
     if unlisted := page.unlisted_filters(request):
         messages.warning(request, "Filters by custom fields of another organization were removed.")
@@ -341,6 +342,16 @@ def query_of(saved: SavedView, page: AnyPage, request: HttpRequest) -> str:
     if saved.owner_id is None and ORGANIZATION_VAR not in saved.query and first_of_several(page, request):
         query += f"&{ORGANIZATION_VAR}={saved.organization_id}"
     return query
+
+
+def query_after_search(page: AnyPage, request: HttpRequest) -> str:
+    """Return the query with the view of the open saved view, which a search that is empty now has left, else ""."""
+    saved = visible_views(request, page).get(request.GET.get(SAVED_VAR, ""))
+    if saved is None or VIEW_VAR in request.GET or request.GET.get(SEARCH_VAR) != "":
+        return ""
+    query = request.GET.copy()
+    query[VIEW_VAR] = QueryDict(saved.query).get(VIEW_VAR, ALL.name)
+    return query.urlencode()
 
 
 def query_of_colleague(request: HttpRequest) -> str:

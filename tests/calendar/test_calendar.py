@@ -21,7 +21,7 @@ from staff.calendar.grid import Block, Column, Slot
 from tests.factories import deactivate, make_event_type, make_member
 from tests.staff.forms import form_data
 from tests.staff.home_data import NOW, ZONE, Week, at, create_week
-from tests.staff.pages import admin_url, logged_in_client
+from tests.staff.pages import admin_url, logged_in_client, shown_messages
 from webhooks.models import Event
 
 LIST = admin_url(Appointment, "changelist")
@@ -431,6 +431,8 @@ def test_hosts_come_in_pages_of_eight(mia: Client, week: Week):
     assert [len(page.context["hosts"]) for page in (first, second)] == [8, 2]
     assert "More hosts" in first.content.decode()
     assert "Previous hosts" in second.content.decode()
+    host = first.context["hosts"][0].pk
+    assert [row.pk for row in calendar(mia, hosts="2", host__id__exact=str(host)).context["hosts"]] == [host]
 
 
 def test_hours_go_across_in_a_week_of_several_hosts_only(mia: Client, week: Week):
@@ -488,10 +490,21 @@ def test_a_member_of_several_organizations_sees_one_at_a_time(week: Week, other_
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"days": "3"}, {"day": "x"}, {"day": "0001-01-01"}, {"hosts": "0"}, {"hosts": "x"}, {"hosts": "9" * 30}],
+    [{"days": "3"}, {"hosts": "0"}, {"hosts": "x"}, {"hosts": "9" * 30}],
 )
 def test_invalid_values_are_refused(mia: Client, parameters: dict[str, str]):
     assert mia.get(LIST, {"layout": "calendar", **parameters}).status_code == 400
+
+
+@pytest.mark.parametrize("day", ["x", "0026-12-14"])
+def test_a_day_that_cannot_be_read_leads_to_today_and_says_what_to_enter(mia: Client, day: str):
+    """A browser makes the year 26 of a date field the year 0026."""
+    page: Any = mia.get(LIST, {"layout": "calendar", "view": "all", "day": day}, follow=True)
+
+    assert page.context["page"].is_now
+    assert [f"You typed “{day}”." in text and text.startswith("Day: Enter a ") for text in shown_messages(page)] == [
+        True
+    ]
 
 
 def test_another_organizations_calendar_is_not_found(mia: Client, other_organization: Organization):

@@ -11,6 +11,7 @@ from appointments.models import Appointment
 from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization, SavedView, User
 from organizations.saved_views import MAX_VIEWS
+from statuses.models import Status
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, owner_of
 from tests.staff.pages import admin_url, logged_in_client, shown_messages
@@ -63,6 +64,27 @@ def test_a_saved_view_opens_with_its_filters_search_order_and_layout(owner: Clie
     board = opened(owner, saved("Board")).context
     assert (board["cl"].layout.name, board["cl"].view.name) == ("board", "new")
     assert [tab.label for tab in board["cl"].tabs if tab.is_active] == ["Board"]
+
+
+def test_a_search_in_a_saved_view_that_is_emptied_again_leads_back_to_its_rows(
+    owner: Client, organization: Organization
+):
+    """A search looks at all rows, so its form leaves out the view."""
+    for name in ("ada", "grace"):
+        make_api(organization).submit(email=f"{name}@example.com")
+    Lead.objects.of(organization).filter(email="grace@example.com").update(
+        status=Status.objects.of(organization).get(role="LOST")
+    )
+    save(owner, "New ones", owner.get(f"{LEADS}?view=new&o=-1").context["cl"].saving["query"])
+    view = saved("New ones")
+
+    found = owner.get(f"{LEADS}?q=grace&o=-1&saved={view.pk}").context["cl"]
+    page: Any = owner.get(f"{LEADS}?q=&o=-1&saved={view.pk}", follow=True)
+    emptied = page.context["cl"]
+
+    assert [lead.email for lead in found.result_list] == ["grace@example.com"]
+    assert [lead.email for lead in emptied.result_list] == ["ada@example.com"]
+    assert (emptied.view.name, [tab.label for tab in emptied.tabs if tab.is_active]) == ("new", ["New ones"])
 
 
 def test_a_saved_calendar_keeps_its_length_and_what_it_shows_but_not_the_day(owner: Client, organization: Organization):
