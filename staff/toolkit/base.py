@@ -114,7 +114,7 @@ class ServiceAdmin(ModelAdmin):
         return list(self.more_columns)
 
     def unlisted_filters(self, request: HttpRequest) -> list[str]:
-        """Return the parameters of filters that the list would have if it were filtered by another organization."""
+        """Return the parameters of filters that the list had, or has if it is filtered by another organization."""
         return []
 
     def row_link(self, row: Any) -> str:

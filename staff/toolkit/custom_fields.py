@@ -3,6 +3,7 @@
 `custom_values` is a JSON object of values by custom field id: a string, a number, a boolean, or a "YYYY-MM-DD" date.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
@@ -25,7 +26,7 @@ from staff.toolkit.tenant import TenantForm
 from staff.toolkit.times import DayField
 
 JsonValue = str | float | bool | None
-FIELD_PREFIX = "custom_"
+FIELD_NAME = re.compile("custom_[0-9a-f]{32}")  # with which the names of parameters begin
 
 
 class AnyDayField(DayField):
@@ -69,7 +70,7 @@ def to_json(value: JsonValue | date) -> JsonValue:
 
 
 def form_field_name(field_id: UUID) -> str:
-    return f"{FIELD_PREFIX}{field_id.hex}"
+    return f"custom_{field_id.hex}"
 
 
 def export_columns(fields: list[CustomField], taken: set[str]) -> list[Column]:

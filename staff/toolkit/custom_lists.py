@@ -24,7 +24,7 @@ from foundation.db.expressions import is_any_of
 from leads.custom_values import MAX_EXACT_INTEGER, find_with_values
 from leads.models import CustomField
 from staff.toolkit.actions import AnyPage
-from staff.toolkit.custom_fields import FIELD_PREFIX, JsonValue, form_field_name
+from staff.toolkit.custom_fields import FIELD_NAME, JsonValue, form_field_name
 from staff.toolkit.filters import MAX_VALUES, NONE, FormFilter
 from staff.toolkit.lists import (
     MAX_COUNT,
@@ -60,14 +60,9 @@ def listed_fields(page: AnyPage, request: HttpRequest) -> list[CustomField]:
 
 
 def unlisted_filters(page: AnyPage, request: HttpRequest) -> list[str]:
-    """Return the parameters of custom fields of an organization that the list isn't filtered by.
-
-    Only users of several organizations have them; for others, such a parameter belongs to no filter.
-    """
-    if not has_several_organizations(request):
-        return []
+    """Return the parameters of deleted custom fields, and of an organization that the list isn't filtered by."""
     listed = tuple(form_field_name(field.pk) for field in listed_fields(page, request))
-    return [name for name in request.GET if name.startswith(FIELD_PREFIX) and not name.startswith(listed)]
+    return [name for name in request.GET if FIELD_NAME.match(name) and not name.startswith(listed)]
 
 
 class CustomFilter(FormFilter):

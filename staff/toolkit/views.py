@@ -293,7 +293,7 @@ def show_list(page: AnyPage, request: HttpRequest, show_table: Callable[..., Htt
     if address := address or query_after_search(page, request):
         return redirect(f"{request.path}?{address}")
     if unlisted := page.unlisted_filters(request):
-        messages.warning(request, "Filters by custom fields of another organization were removed.")
+        messages.warning(request, "Filters by custom fields that this list doesn't have were removed.")
     if unknown:
         messages.warning(request, f"The list has no such {' or '.join(unknown)} any more.")
     if unknown or unlisted:
