@@ -293,11 +293,12 @@ class AppointmentImporter(Importer):
         outcome = plan.fields.get("outcome")
         is_off = outcome is not None and outcome.role in REOPENED_ROLES
         invites = self.file_import.sends_invitations and not is_off
-        options = {"invites": invites, "lead_stays": is_off}  # the outcome decides about the lead
+        options: dict[str, Any] = {"invites": invites, "outcome": outcome if is_off else None}
         booking = find_or_book(self.organization, actor, AppointmentSource.MANUAL, request, **options)
         if not booking.is_new:
             raise Conflict("Another booking has just taken this reference")
-        if fields := plan.fields | {name: values[name] for name in ["recording_url"] if name in values}:
+        fields = {name: value for name, value in plan.fields.items() if not (is_off and name == "outcome")}
+        if fields := fields | {name: values[name] for name in ["recording_url"] if name in values}:
             self.edit(booking.id, fields, actor, notifies=False)
 
     def change(self, plan: Plan, actor: Actor) -> None:

@@ -19,6 +19,7 @@ from appointments.models import (
     Provider,
 )
 from appointments.notifications import build_appointment_notifications
+from appointments.services.changes import replace_outcome, role_of
 from appointments.services.configuration import MAX_EVENT_TYPES
 from appointments.services.leads import update_lead
 from appointments.services.remembering import REFERENCE_LOCK, REMEMBERED_CANCELLATION, cancel_remembered
@@ -47,7 +48,7 @@ from optins.services import find_setter
 from organizations.actors import Actor, ActorKind, actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.services import can_add_row
-from statuses.models import Board, Status, StatusRole
+from statuses.models import FINAL_ROLES, Board, Status, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE, default_status
 from webhooks.events import one_statement, record_event
 
@@ -178,11 +179,11 @@ def find_or_book(
     *,
     invites: bool,
     notifies_lead: bool = False,
-    lead_stays: bool = False,
+    outcome: Status | None = None,
 ) -> Booking:
     """Return the appointment that has the reference, or book it; `invites` notifies its participants.
 
-    With `lead_stays` a known lead keeps its status.
+    With an `outcome` that says that the call is off, it is stored as it is, and its lead moves with that.
 
     A call that is over notifies no one and leaves the status of its lead (docs/interface.md, A32). One that was
     canceled before it was booked is stored canceled, and notifies no one (A62).
@@ -201,18 +202,22 @@ def find_or_book(
     if known := known or moved:
         appointment_id, present_time, booked_for = known
         return Booking(appointment_id, present_time, is_new=False, booked_for=booked_for)
-    lead_status, outcome, lead_source, event_type, remembered, _ = context
+    lead_status, booked, lead_source, event_type, remembered, _ = context
     if source != AppointmentSource.MANUAL:
         remembered = None
     if event_type_id := data.get("event_type_id"):
         event_type = EventType.objects.of(organization).filter(pk=event_type_id).first()
 
-    appointment = build_appointment(organization, source, event_type, outcome, data)
+    appointment = build_appointment(organization, source, event_type, booked, data)
+    if outcome:
+        replace_outcome(appointment, outcome)
+        role = StatusRole(outcome.role)
+        lead_status = None if role == StatusRole.RESCHEDULED else default_status(organization, Board.LEAD, role)
     members, is_over = resolve_members(organization, data), appointment.is_over
     if remembered:
         remembered.delete()
     lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
-    lead_status, invites = None if is_over or lead_stays else lead_status, invites and not (is_over or remembered)
+    lead_status, invites = None if is_over else lead_status, invites and not (is_over or remembered)
     notifies_lead = notifies_lead and not remembered
     if notifies_lead:
         appointment.lead_reminder_at = reminder_time(appointment)
@@ -264,7 +269,8 @@ def insert_booking(
     that no two of them deadlock.
     """
     organization = appointment.organization
-    lead, is_new_lead = upsert_booked_lead(organization, actor, lead_status, lead_source, data)
+    is_to_come = appointment.schedule_time > now() and role_of(appointment.outcome) not in FINAL_ROLES
+    lead, is_new_lead = upsert_booked_lead(organization, actor, lead_status, lead_source, data, is_to_come)
     if "setter" not in members and (setter := lead_setter(lead)):
         members["setter"] = setter
     source = AppointmentSource(appointment.source)
@@ -290,11 +296,11 @@ def traffic_of(data: BookingData) -> dict[str, str | None]:
 
 
 def upsert_booked_lead(
-    organization: Organization, actor: Actor, status: Status | None, source: Source, data: BookingData
+    organization: Organization, actor: Actor, status: Status | None, source: Source, data: BookingData, is_to_come: bool
 ) -> tuple[Lead, bool]:
     """Return the lead that the booking names, locked, and whether it is new."""
     email, first_name, time = data.get("lead_email", ""), data.get("lead_first_name"), data["schedule_time"]
-    is_upcoming, last_name = time > now(), data.get("lead_last_name", "")
+    last_name = data.get("lead_last_name", "")
     values: LeadValues = {"phone": parse_phone(data.get("lead_phone", ""), organization.default_country)}
     if data.get("fills_names"):
         values |= {"first_name": first_name or "", "last_name": last_name}
@@ -311,8 +317,8 @@ def upsert_booked_lead(
             "is_first_name_from_email": not first_name,
             "last_name": last_name,
             "setter": find_setter(organization, traffic_of(data).get("utm_content") or ""),
-            "next_touch_point_at": time if is_upcoming else None,
-            "next_touch_point_type": TouchPointType.APPOINTMENT.value if is_upcoming else None,
+            "next_touch_point_at": time if is_to_come else None,
+            "next_touch_point_type": TouchPointType.APPOINTMENT.value if is_to_come else None,
         },
         **values,
     )

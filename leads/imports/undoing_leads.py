@@ -11,7 +11,7 @@ from leads.deleting import delete_leads
 from leads.imports.leads import next_appointments
 from leads.imports.models import Import, ImportKind, ImportUndo
 from leads.imports.undoing import CUSTOM, Reasons, change_since, leave_out_members, restore_columns, undoes
-from leads.models import CustomField, Lead, LeadChange, LeadMerge, LeadStatusChange, PossibleDuplicate
+from leads.models import CustomField, Lead, LeadChange, LeadMerge, LeadStatusChange, PossibleDuplicate, TouchPointType
 from leads.privacy.models import Erasure
 from leads.privacy.rules import relations_to
 from leads.services import forget_done_steps, recompute_touch_point, save_leads
@@ -28,6 +28,7 @@ GROUPS = [
     ("next_touch_point_at", "next_touch_point_type"),
 ]
 TOUCH_POINT = {*GROUPS[2]}
+FROM_APPOINTMENTS = (None, TouchPointType.APPOINTMENT)
 # Rows that a new lead has by itself; its version says whether there are others.
 OWN: set[type[TenantModel]] = {LeadStatusChange, LeadChange, PossibleDuplicate}
 GONE, ERASED, MERGED = "It is no longer there.", "It was erased since.", "It was merged into another lead since."
@@ -65,12 +66,14 @@ def restore_leads(file_import: Import, rows: Sequence[ImportUndo], leads: Mappin
     reasons, not_restored = Reasons(), leave_out_members(file_import.organization, rows, Lead)
     to_come = next_appointments(file_import.organization, leads.keys())
     results = results_by_lead(file_import.organization, leads.keys())
-    # Undoing the appointments has set the touch points.
-    known = TOUCH_POINT if file_import.kind == ImportKind.APPOINTMENTS else set()
     restored: list[Lead] = []  # with a touch point
     for row in rows:
         lead, texts = leads[row.subject_id], [not_restored.get(row.subject_id)]
-        columns = row.columns = {name: pair for name, pair in (row.columns or {}).items() if name not in known}
+        columns = row.columns = dict(row.columns or {})
+        if file_import.kind == ImportKind.APPOINTMENTS:
+            # Undoing the appointments has set the touch point, unless staff have set another one since.
+            pairs = {name: [columns.pop(name)[0], getattr(lead, name)] for name in TOUCH_POINT & columns.keys()}
+            columns |= pairs if lead.next_touch_point_type in FROM_APPOINTMENTS else {}
         if "status_id" in columns:
             is_booked = lead.status.role == StatusRole.APPOINTMENT_BOOKED and lead.pk in to_come
             since = results.get((lead.pk, lead.status.role))

@@ -271,12 +271,17 @@ def test_a_new_call_that_is_off_already_is_no_booking_for_its_lead(
     lost = Status.objects.of(organization).get(role="LOST")
     Lead.objects.of(organization).filter(email="lost@example.com").update(status=lost)
     names = ("lost", "new", "unknown")
+    planned = {"next_touch_point_at": datetime(2032, 1, 5, 10, tzinfo=UTC), "next_touch_point_type": "CALL"}
+    Lead.objects.of(organization).filter(email="lost@example.com").update(**planned)
     rows = [[name, f"{name}@example.com", FUTURE, "Coaching", outcome] for name in names]
 
     Page(mia, organization, csv_file([*HEADER[:4], "Outcome"], *rows), kind="APPOINTMENTS").run()
 
     assert [Lead.objects.of(organization).get(email=f"{name}@example.com").status.name for name in names] == statuses
     assert {row.outcome.name for row in Appointment.objects.of(organization)} == {outcome}
+    # One to be rescheduled is still to come, until it has another time.
+    is_kept = Lead.objects.of(organization).filter(email="lost@example.com", **planned).exists()
+    assert is_kept == (outcome != "Rescheduled")
 
 
 @pytest.mark.parametrize("is_newest_first", [True, False])

@@ -513,6 +513,27 @@ def test_what_was_called_off_or_not_is_so_again(
     assert list(after) == before
 
 
+@pytest.mark.parametrize(
+    "row", [["new", "ann@example.com", FUTURE, "Coaching", "", "", ""], ["old", "", FUTURE, "", "", "", ""]]
+)
+def test_a_date_that_staff_had_set_comes_back_with_the_appointments(
+    mia: Client, organization: Organization, api: ApiClient, row: list[str]
+) -> None:
+    make_lead(api, "ann@example.com")
+    api.book(lead_email="ann@example.com", external_reference="old", schedule_time="2032-03-05T10:00:00Z")
+    planned = datetime(2031, 12, 1, 10, tzinfo=UTC)
+    date_in_form = {"next_touch_point_at": planned, "next_touch_point_type": "CALL"}
+    Lead.objects.of(organization).update(**date_in_form)
+    page = Page(mia, organization, csv_file(HEADER, row), kind="APPOINTMENTS").run()
+    imported = Lead.objects.of(organization).get().next_touch_point_type
+
+    page.press("undo")
+
+    lead = Lead.objects.of(organization).get()
+    assert imported == "APPOINTMENT"
+    assert (lead.next_touch_point_at, lead.next_touch_point_type) == (planned, "CALL")
+
+
 def test_the_status_of_a_lead_stays_if_another_appointment_has_it_since(
     mia: Client, organization: Organization, api: ApiClient
 ) -> None:
