@@ -13,11 +13,17 @@ def examples() -> Schema:
     return dict(json.loads(Path(__file__).with_name("examples.json").read_text()))
 
 
+def example_named(name: str) -> Any:
+    """Return the component's own example, with the values of its `$base` that it doesn't have; None without one."""
+    known = examples().get(name)
+    return example_named(known["$base"]) | known if isinstance(known, dict) and "$base" in known else known
+
+
 def example_of(schema: Schema, components: Schema, known: Any = None) -> Any:
     """Return an example of the schema: `known`, completed by its members'. A component may have one."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
-        return example_of(components[name], components, examples().get(name))
+        return example_of(components[name], components, example_named(name))
     if known and "properties" in schema:
         return {
             name: known[name] if name in known else example_of(member, components)
