@@ -12,9 +12,9 @@ from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from leads.mentions import notify_mentioned
-from leads.models import DeletedLeadNote, EditableNote, Lead, LeadNote
+from leads.models import DeletedLeadNote, EditableNote, LeadNote
 from leads.serializers import LeadNoteDetailSerializer, LeadNoteItemSerializer
-from leads.services import add_note, check_not_being_erased, check_not_erased, lock_lead
+from leads.services import add_note, check_not_being_erased, check_not_erased, lock_known_lead
 from leads.topics import NOTE_DELETED, NOTE_UPDATED
 from organizations.actors import Actor, ActorKind
 from organizations.models import Membership, Organization
@@ -79,13 +79,6 @@ def change_text(note: EditableNote, text: str | None) -> None:
 def pin_note(*, note: EditableNote, is_pinned: bool) -> None:
     """Show a note above the others, or no longer. No one is notified: pages alone show it."""
     type(note).objects.of(note.organization).filter(pk=note.pk).update(is_pinned=is_pinned)
-
-
-def lock_known_lead(organization: Organization, lead_id: UUID) -> Lead:
-    lead = lock_lead(organization, lead_id)
-    if lead is None:
-        raise ResourceNotFound
-    return lead
 
 
 def lock_own_note(organization: Organization, actor: Actor, lead_id: UUID, note_id: UUID) -> LeadNote:

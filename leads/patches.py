@@ -6,13 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from foundation.api.emails import email_key
-from foundation.api.exceptions import ResourceNotFound
 from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from leads.custom_values import merge_custom_values
 from leads.models import CustomField
 from leads.serializers import LeadDetailSerializer
-from leads.services import check_reference_owner, edit_lead, find_members, find_reference_owner, lock_lead
+from leads.services import check_reference_owner, edit_lead, find_members, find_reference_owner, lock_known_lead
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
 from organizations.versions import VersionedModel, check_version
@@ -30,9 +29,7 @@ def patch_lead(
     unless the lead has the `version` (None: any), ValidationFailed, and Conflict for an erased lead or another one's
     reference. Locks the lead, or the one into which it was merged.
     """
-    lead = lock_lead(organization, lead_id)
-    if lead is None:
-        raise ResourceNotFound
+    lead = lock_known_lead(organization, lead_id)
     check_version(lead, version, LeadDetailSerializer)
     values: dict[str, Any] = {name: changes[name] or "" for name in ("first_name", "last_name") if name in changes}
     if "phone" in changes:

@@ -191,6 +191,14 @@ def lock_lead(organization: Organization, lead_id: UUID) -> Lead | None:
     return None
 
 
+def lock_known_lead(organization: Organization, lead_id: UUID) -> Lead:
+    """Return the lead as `lock_lead` does. Raises ResourceNotFound."""
+    lead = lock_lead(organization, lead_id)
+    if lead is None:
+        raise ResourceNotFound
+    return lead
+
+
 def lock_lead_with_email(organization: Organization, email: str) -> Lead | None:
     """Return the lead with this e-mail, or into which a lead with it was merged, locked; or None."""
     emails = spellings(email)
@@ -379,9 +387,7 @@ def restore_status(
 
     Raises as `change_status` does, and ResourceNotFound if the lead is gone.
     """
-    lead = lock_lead(organization, lead_id)
-    if lead is None:
-        raise ResourceNotFound
+    lead = lock_known_lead(organization, lead_id)
     check_not_being_erased(lead)
     lead.status = get_board_status(organization, Board.LEAD, status_id, current=status_id)
     lead.status_since = since or lead.status_since

@@ -11,7 +11,6 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 
-from foundation.api.exceptions import ResourceNotFound
 from foundation.db.expressions import is_any_of
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
@@ -27,7 +26,7 @@ from leads.privacy.references import keep_hashes
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import views_about
 from leads.privacy.traces import BATCH, find_undone_merges, forget_traces, forget_undone_merges, subjects_of
-from leads.services import lock_lead
+from leads.services import lock_known_lead
 from leads.topics import ERASED
 from organizations.actors import Actor, ActorKind, actor_columns
 from organizations.models import Organization, SavedView, SecurityEventKind, User
@@ -55,9 +54,7 @@ def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) 
     one merges it. May run in the caller's transaction. Raises ResourceNotFound if the organization has no such lead,
     and FileUnread for `RETENTION` while a file of the organization has not been read.
     """
-    lead = lock_lead(organization, lead_id)
-    if lead is None:
-        raise ResourceNotFound
+    lead = lock_known_lead(organization, lead_id)
     new = Erasure(organization=organization, lead_id=lead.pk, updated_at=now() - PAUSE, **actor_columns(actor))
     erasure, is_new = insert_or_get(new, lambda: open_erasure(lead))
     if not is_new and erasure.waits_for_files:

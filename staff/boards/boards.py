@@ -139,8 +139,7 @@ class BoardLayout(Layout):
         rows = page.get_queryset(request).select_related(self.status_field, *self.card_related)
         rows = rows.defer(*self.not_on_cards)
         by_id = {row.pk: row for row in rows.filter(pk__in=ids)}
-        own = page.writable_rows(request, page.model._default_manager.filter(pk__in=ids))
-        movable = set(own.values_list("pk", flat=True)) if page.has_write_permission(request) else set()
+        movable = page.writable_ids(request, ids)
         for column in columns:
             # A row that has been moved since the ids were read is missing; it is shown the next time.
             present = [by_id[id] for id in column.ids[: column.page_size] if id in by_id]

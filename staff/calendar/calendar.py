@@ -25,7 +25,7 @@ from appointments.free_times import free_spans, next_quarter
 from appointments.models import LONG_COLUMNS, Appointment
 from foundation.db.expressions import is_any_of
 from foundation.db.timestamps import isoformat_z, now
-from organizations.models import CAN_BE_ASSIGNED, IS_ACTIVE_MEMBER, MemberRole, Membership, Organization
+from organizations.models import CAN_BE_ASSIGNED, IS_ACTIVE_MEMBER, MemberRole, Membership
 from organizations.permissions import PERMISSIONS, current_user, has_role, organizations_with_role
 from organizations.working_hours import Span
 from staff.appointments.record import place
@@ -138,7 +138,9 @@ class Calendar(Layout):
         limit = MAX_IN_ROW if is_across else MAX_IN_COLUMN
         rows, hidden = hosted_by(hosts, rows, calendar)
         visible = first_of_each_day(rows, limit, calendar)
-        matching, movable = page_ids(page, request, cl, calendar.organization, visible)
+        ids = [row.pk for row in visible]
+        matching = set(cl.queryset.filter(pk__in=ids).order_by().values_list("pk", flat=True))
+        movable = page.writable_ids(request, ids)
         columns = make_columns(calendar, hosts, host_choices, visible, matching, movable)
         rests = {(row.host_id, timezone.localdate(row.schedule_time)): row.of_day - limit for row in visible}
         grid = build_grid(calendar.days, calendar.zone, columns)
@@ -194,18 +196,6 @@ def first_of_each_day(rows: QuerySet[Appointment], limit: int, page: CalendarPag
     for row in shown:
         row.of_day = of_days[row.pk]  # type: ignore[attr-defined]
     return shown
-
-
-def page_ids(
-    page: AnyPage, request: HttpRequest, cl: ViewChangeList, organization: Organization, rows: Sequence[Appointment]
-) -> tuple[set[UUID], set[UUID]]:
-    """Return which of the rows are among the list's, and which of them the user may change."""
-    ids = [row.pk for row in rows]
-    matching = set(cl.queryset.filter(pk__in=ids).order_by().values_list("pk", flat=True))
-    if not page.has_write_permission(request):
-        return matching, set()
-    own = page.writable_rows(request, Appointment.objects.of(organization).filter(pk__in=ids))
-    return matching, set(own.values_list("pk", flat=True))
 
 
 def find_hosts(page: CalendarPage, rows: QuerySet[Appointment]) -> tuple[list[Membership], list[Membership | None]]:

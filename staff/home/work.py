@@ -136,13 +136,10 @@ def work_list(
     first = rows.filter(pk__in=ids[:MAX_ROWS]).prefetch_related(*prefetch)
     links = [(row, row_url(row)) for row in first]
     # The buttons of an opt-in are about its lead.
-    written = (
-        first
-        if rows.model is not OptIn
-        else Lead.objects.of(page.organization).filter(pk__in=[row.lead_id for row, _ in links])
-    )
-    model_admin: Any = admin.site.get_model_admin(written.model)
-    writable = set(model_admin.writable_rows(page.request, written).values_list("pk", flat=True)) if has_buttons else ()
+    is_opt_in = rows.model is OptIn
+    model_admin: Any = admin.site.get_model_admin(Lead if is_opt_in else rows.model)
+    written = [row.lead_id if is_opt_in else row.pk for row, _ in links]
+    writable = model_admin.writable_ids(page.request, written) if has_buttons else ()
     text = str(len(ids)) if len(ids) <= MAX_COUNT else f"{MAX_COUNT:,}+"
     kind, title, empty = texts
     return WorkList(kind, title, Figure(text, url, len(ids)), links, empty, buttons, writable)

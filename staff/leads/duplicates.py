@@ -231,8 +231,7 @@ class PossibleDuplicateAdmin(TenantAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         changelist = super().get_changelist_instance(request)
-        rows = PossibleDuplicate.unscoped.filter(pk__in=[pair.pk for pair in changelist.result_list])
-        writable = set(self.writable_rows(request, rows).values_list("pk", flat=True))
+        writable = self.writable_ids(request, [pair.pk for pair in changelist.result_list])
         for pair in changelist.result_list:
             pair.is_writable = pair.pk in writable
         return changelist

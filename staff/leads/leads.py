@@ -209,9 +209,8 @@ class LeadAdmin(RecordAdmin):
         """Return the list, whose rows say in its own page whether the user may change them."""
         cl = super().get_changelist_instance(request)
         is_list = request.resolver_match and request.resolver_match.url_name == self.list_name  # or an export
-        if is_list and self.has_write_permission(request):
-            rows = Lead.unscoped.filter(pk__in=[lead.pk for lead in cl.result_list])
-            writable = set(self.writable_rows(request, rows).values_list("pk", flat=True))
+        if is_list:
+            writable = self.writable_ids(request, [lead.pk for lead in cl.result_list])
             for lead in cl.result_list:
                 lead.may_change = lead.pk in writable
         return cl

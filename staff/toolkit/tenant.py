@@ -5,7 +5,7 @@ when they send another row's id by hand. A form belongs to one organization; use
 before they add a row.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -197,6 +197,13 @@ class TenantAdmin(ServiceAdmin):
             members = Membership.unscoped.filter(user=current_user(request)).values("pk")
             condition |= Q(organization_id__in=sellers_at) & self.own_rows(members)
         return rows.filter(condition)
+
+    def writable_ids(self, request: HttpRequest, ids: Collection[UUID]) -> set[UUID]:
+        """Return which of the rows with these ids the user may write."""
+        if not self.has_write_permission(request):
+            return set()
+        rows = self.model._default_manager.filter(pk__in=ids)
+        return set(self.writable_rows(request, rows).values_list("pk", flat=True))
 
     def chosen_organization(self, request: HttpRequest) -> Organization | None:
         """Return the organization of a new row: the one in the URL, or else the only one in which the user may add it.

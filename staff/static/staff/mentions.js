@@ -9,8 +9,8 @@
   let typed = "";
 
   const matches = (name) => {
-    const text = name.toLowerCase();
-    return text.startsWith(typed) || text.split(/\s+/).some((word) => word.startsWith(typed));
+    const [text, start] = [name.toLowerCase(), typed.toLowerCase()];
+    return text.startsWith(start) || text.split(/\s+/).some((word) => word.startsWith(start));
   };
 
   function close() {
@@ -27,9 +27,9 @@
   function offer(textarea) {
     const before = textarea.value.slice(0, textarea.selectionStart);
     const match = /(?:^|[^\w.+-])@([^@\n]{0,60})$/.exec(before);
-    typed = match ? match[1].toLowerCase() : "";
+    typed = match ? match[1] : ""; // as it is: İ in lower case is longer
     const names = match ? JSON.parse(textarea.dataset.mentions).filter(matches).slice(0, MOST) : [];
-    if (!names.length || names.some((name) => name.toLowerCase() === typed)) return close();
+    if (!names.length || names.some((name) => name.toLowerCase() === typed.toLowerCase())) return close();
     field = textarea;
     list.replaceChildren(
       ...names.map((name, index) => {
