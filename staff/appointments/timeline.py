@@ -48,15 +48,10 @@ def bookings(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[ti
     for appointment in timeline.newest(rows.select_related("event_type", "host__user"), cursor):
         at = appointment.first_booked_for or appointment.booked_for or appointment.schedule_time
         values = {"Host": appointment.host, "Source": source_of(appointment)}
-        yield timeline.TimelineEntry(
-            appointment.created_at,
-            appointment.pk,
-            "appointments",
-            f"Booked: {appointment.event_type or 'appointment'}, {timeline.full_time(at)}",
-            actor_name=appointment.booked_by or "",
-            details=[timeline.Detail(label, str(value)) for label, value in values.items() if value],
-            url=row_url(appointment),
-        )
+        details = [timeline.Detail(label, str(value)) for label, value in values.items() if value]
+        text = f"Booked: {appointment.event_type or 'appointment'}, {timeline.full_time(at)}"
+        by, url = appointment.booked_by or "", row_url(appointment)
+        yield timeline.entry_of(appointment, "appointments", text, actor_name=by, details=details, url=url)
 
 
 def moves(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
@@ -77,9 +72,7 @@ def outcomes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[ti
         url = row_url(change.appointment)
         # The note with it, and the status that it has given the lead.
         parts = [("note", change.appointment_id), ("status", change.to_status.role)]
-        yield timeline.TimelineEntry(
-            change.created_at, change.pk, "appointments", text, change.actor_name, url=url, part_keys=parts
-        )
+        yield timeline.entry_of(change, "appointments", text, url=url, part_keys=parts)
 
 
 def changes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
@@ -99,17 +92,8 @@ def notes(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timel
 
 def appointment_note_entry(note: Note) -> timeline.TimelineEntry:
     text, url = f"Note: {name_of(note.appointment)}", row_url(note.appointment)
-    return timeline.TimelineEntry(
-        note.created_at,
-        note.pk,
-        "notes",
-        text,
-        note.actor_name,
-        body=note.note,
-        url=url,
-        note=note,
-        key=("note", note.appointment_id),
-    )
+    key = ("note", note.appointment_id)
+    return timeline.entry_of(note, "notes", text, body=note.note, url=url, note=note, key=key)
 
 
 def mails(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
@@ -128,7 +112,7 @@ def webhooks(row: VersionedModel, cursor: timeline.Cursor | None) -> Iterator[ti
         states = Counter(delivery.state for delivery in event.deliveries.all())
         summary = ", ".join(f"{states[state]} {State(state).label.lower()}" for state in State.values if states[state])
         text = f"Webhook {event.type}: {summary}"
-        yield timeline.TimelineEntry(event.created_at, event.pk, "webhooks", text, event.actor_name, url=row_url(event))
+        yield timeline.entry_of(event, "webhooks", text, url=row_url(event))
 
 
 def subjects_of(row: VersionedModel) -> list[UUID]:

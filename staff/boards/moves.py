@@ -7,6 +7,7 @@ browser without the script gets a page that asks where to move the card, and the
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import Model
@@ -17,11 +18,11 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from foundation.api.exceptions import DomainError
 from staff.boards.cards import Card, board_order
 from staff.toolkit.actions import AnyPage, AnyRow, actor_of, page_context
+from staff.toolkit.fields import SelectField
 from staff.toolkit.lists import MAX_QUERY, to_uuid
 from staff.toolkit.timeline import full_time
 from statuses.models import Status
@@ -53,7 +54,7 @@ def move_view(page: AnyPage, board: AnyBoard, request: HttpRequest) -> HttpRespo
             return answer(page, request, "asks", url=f"{url}?{urlencode({'board': data.get('query', '')})}")
         if question:
             if request.method != "POST":
-                context = {"question": question, "fields": list(data.items())}
+                context = {"question": question, "hidden": [*data.items(), ("confirmed", "yes")]}
                 return move_page(page, request, row, f"Move to {status}", context)
             values = {name: data.get(name, "") for name in ("card", f"to-{row.pk}", "query")}
             return answer(page, request, "asks", url=f"{request.path}?{urlencode(values)}")
@@ -111,10 +112,10 @@ def answer(
 def ask_target(page: AnyPage, board: AnyBoard, request: HttpRequest, row: AnyRow) -> HttpResponse:
     data, present = sent_data(request), getattr(row, f"{board.status_field}_id")
     statuses = Status.objects.of(row.organization).choices(board.board, current=present)
-    select = UnfoldAdminSelectWidget(choices=[(status.pk, status.name) for status in sorted(statuses, key=board_order)])
-    target = select.render(f"to-{row.pk}", present, {"id": "move-to"})
-    fields = [(name, data.get(name, "")) for name in ("card", "query")]
-    return move_page(page, request, row, "Move", {"target": target, "fields": fields})
+    choices, form = [(status.pk, status.name) for status in sorted(statuses, key=board_order)], forms.Form()
+    form.fields[f"to-{row.pk}"] = SelectField(label="Move to", choices=choices, initial=present)
+    hidden = [(name, data.get(name, "")) for name in ("card", "query")]
+    return move_page(page, request, row, "Move", {"form": form, "hidden": hidden})
 
 
 def move_page(
@@ -122,7 +123,7 @@ def move_page(
 ) -> TemplateResponse:
     back_url = layout_url(page.model, "board", sent_data(request).get("query", ""))
     context |= page_context(page, request, row, title) | {"back_url": back_url}
-    return TemplateResponse(request, "staff/board_move.html", context)
+    return TemplateResponse(request, "admin/confirm_action.html", context)
 
 
 def sent_data(request: HttpRequest) -> QueryDict:

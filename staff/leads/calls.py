@@ -15,7 +15,7 @@ from staff.toolkit.actions import ConfirmationForm, actor_of, object_action, row
 from staff.toolkit.fields import LongTextField, SelectField
 from staff.toolkit.lists import referring_list_url
 from staff.toolkit.record import RecordAdmin
-from staff.toolkit.timeline import Cursor, TimelineEntry, newest
+from staff.toolkit.timeline import Cursor, TimelineEntry, entry_of, newest
 
 
 class CallForm(ConfirmationForm):
@@ -59,4 +59,4 @@ def calls(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
         label: Any = CallResult(call.call_result or "").label
         body = call.note.removeprefix(label).removeprefix(": ")
         text = f"Called: {label.lower()}"
-        yield TimelineEntry(call.created_at, call.pk, "calls", text, call.actor_name, body=body, note=call)
+        yield entry_of(call, "calls", text, body=body, note=call)

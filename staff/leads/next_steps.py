@@ -28,7 +28,7 @@ from staff.toolkit.fields import RowField, SelectField, TextField
 from staff.toolkit.forms import NewIdField
 from staff.toolkit.lists import MAX_QUERY, referring_list_url
 from staff.toolkit.record import RecordAdmin
-from staff.toolkit.timeline import PAGE, Cursor, TimelineEntry, full_time, newest
+from staff.toolkit.timeline import PAGE, Cursor, TimelineEntry, entry_of, full_time, newest
 from staff.toolkit.times import TimestampField, show_times_about
 
 MINUTES = 15  # of the free times that are offered
@@ -202,7 +202,7 @@ def next_step_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> Saf
 def steps_set(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     for step in newest(lead.next_steps.select_related("owner__user"), cursor):
         text = f"Next step: {describe(step)}"
-        yield TimelineEntry(step.created_at, step.pk, "steps", text, step.actor_name, body=step.note or "")
+        yield entry_of(step, "steps", text, body=step.note or "")
 
 
 def steps_done(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:

@@ -83,15 +83,9 @@ def status_changes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timel
         before, text = change.from_status, format_html("Lead added: {}", status_label(change.to_status))
         if before:
             text = format_html("Status: {} → {}", status_label(before), status_label(change.to_status))
-        yield timeline.TimelineEntry(
-            change.created_at,
-            change.pk,
-            "statuses",
-            text,
-            actor_name=change.actor_name,
-            key=("status", change.to_status.role) if before else None,
-            part_detail=timeline.Detail("Lead", str(change.to_status), str(before)),
-        )
+        key = ("status", change.to_status.role) if before else None
+        detail = timeline.Detail("Lead", str(change.to_status), str(before))
+        yield timeline.entry_of(change, "statuses", text, key=key, part_detail=detail)
 
 
 def notes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:
@@ -100,9 +94,7 @@ def notes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.Timel
 
 
 def note_entry(note: LeadNote) -> timeline.TimelineEntry:
-    return timeline.TimelineEntry(
-        note.created_at, note.pk, "notes", "Note", actor_name=note.actor_name, body=note.note, note=note
-    )
+    return timeline.entry_of(note, "notes", "Note", body=note.note, note=note)
 
 
 def changes(lead: Lead, cursor: timeline.Cursor | None) -> Iterator[timeline.TimelineEntry]:

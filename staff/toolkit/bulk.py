@@ -87,9 +87,10 @@ def selected_action(
             text = question
             if not isinstance(text, str):
                 text = text(list(page.writable_rows(request, rows)))
-            context = {"title": title, "opts": page.opts, "question": text, "action": name, "form": form}
-            context |= {**page.admin_site.each_context(request), "rows": versions_shown(request, rows)}
-            return TemplateResponse(request, "admin/confirm_selected.html", context)
+            context = {"title": title, "opts": page.opts, "question": text, "form": form, "danger": form is None}
+            context |= {"hidden": [("action", name), ("confirmed", "yes")], "rows": versions_shown(request, rows)}
+            context |= {**page.admin_site.each_context(request), "back_url": request.get_full_path()}
+            return TemplateResponse(request, "admin/confirm_action.html", context)
         values = dict(form.cleaned_data) if form else {}
         choice = values.pop("value", None)
         changed = change_rows(page, request, rows, lambda row: change(request, row, choice, **values), undo)

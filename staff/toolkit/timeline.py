@@ -200,14 +200,13 @@ def change_entry(
     """Return the entry about changed fields of a row of the model, by default with their names as its text."""
     details = describe_changes(model, {name: pair for name, pair in change.fields.items() if name not in without})
     names = ", ".join(detail.label if number == 0 else lowered(detail.label) for number, detail in enumerate(details))
-    return TimelineEntry(
-        change.created_at,
-        change.pk,
-        kind,
-        text or (f"{names} changed" if names else "Changed"),
-        actor_name=change.actor_name,
-        details=details,
-    )
+    return entry_of(change, kind, text or (f"{names} changed" if names else "Changed"), details=details)
+
+
+def entry_of(row: Any, kind: str, text: str | SafeString, **values: Any) -> TimelineEntry:
+    """Return an entry about a row, at its time, and by its actor if nobody else is given."""
+    values = {"actor_name": getattr(row, "actor_name", ""), **values}
+    return TimelineEntry(row.created_at, row.pk, kind, text, **values)
 
 
 def lowered(label: str) -> str:

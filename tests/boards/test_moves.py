@@ -69,7 +69,7 @@ def test_without_script_a_page_asks_where_to_and_leads_back_to_the_same_board(
 
     question = manager.post(admin_url(Lead, "move"), {name: data[name] for name in ("card", "query")})
     form = question.content.decode()
-    response = manager.post(admin_url(Lead, "move"), dict(question.context["fields"]) | {target: data[target]})
+    response = manager.post(admin_url(Lead, "move"), dict(question.context["hidden"]) | {target: data[target]})
 
     assert f'name="card" value="{data["card"]}"' in page
     assert f'name="{target}"' in form
@@ -326,7 +326,7 @@ def test_a_move_that_books_again_says_who_is_invited_and_then_invites(
     answer = move(manager, appointment, canceled, booked).json()
     page = manager.get(answer["url"])
     assert notifications_of(organization) == []
-    response = manager.post(answer["url"], dict(page.context["fields"]) | {"confirmed": "yes"})
+    response = manager.post(answer["url"], dict(page.context["hidden"]))
 
     assert answer["state"] == "asks"
     assert "Hana Host gets" in page.context["question"]
