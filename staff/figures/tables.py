@@ -195,4 +195,8 @@ def switches(page: FiguresPage, by: Mapping[str, str], calendar_periods: Sequenc
 def selects(page: FiguresPage) -> list[tuple[str, str, list[Model], UUID | None]]:
     """Return the label, the parameter, the rows to choose from and the chosen one's id of each filter."""
     rows = {model: list(named_rows(page, model)[:MAX_OPTIONS]) for model in dict.fromkeys(MODELS.values())}
+    for name, id in page.narrowing.items():
+        options = rows[MODELS[name]]
+        if len(options) == MAX_OPTIONS and id not in [row.pk for row in options]:
+            options += named_rows(page, MODELS[name]).filter(pk=id)
     return [(label, name, rows[MODELS[name]], page.narrowing.get(name)) for name, label in BY.items()]

@@ -259,6 +259,16 @@ def stages(client: Client) -> dict[str, int]:
     return {parse_qs(urlsplit(url).query)["stage"][0]: number for url, number in found.items()}
 
 
+def test_a_filter_by_a_row_that_is_not_offered_any_more_stays(
+    week: Week, hana: Client, monkeypatch: pytest.MonkeyPatch
+):
+    """Sources have no limit in number, and a select shows some of them."""
+    monkeypatch.setattr("staff.figures.tables.MAX_OPTIONS", 1)
+    for host in (week.hana, week.mia):
+        page = hana.get(HOME, {"days": "7", "host": str(host.pk)}).content.decode()
+        assert re.search(rf'<option value="{host.pk}"\s+selected', page)
+
+
 def test_the_linked_lists_open(week: Week, mia: Client):
     page = mia.get(HOME, {"days": "7"})
     urls = [work_list.total.url for work_list in page.context["lists"]]
