@@ -183,7 +183,7 @@ def find_or_book(
 ) -> Booking:
     """Return the appointment that has the reference, or book it; `invites` notifies its participants.
 
-    With an `outcome` that says that the call is off, it is stored as it is, and its lead moves with that.
+    An `outcome` says that the call is off already: the appointment is stored with it, and its lead moves as it says.
 
     A call that is over notifies no one and leaves the status of its lead (docs/interface.md, A32). One that was
     canceled before it was booked is stored canceled, and notifies no one (A62).

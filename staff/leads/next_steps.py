@@ -191,12 +191,12 @@ def finish_next_step(page: RecordAdmin, request: HttpRequest, lead: Lead, form: 
 def next_step_notice(page: RecordAdmin, request: HttpRequest, lead: Lead) -> SafeString | str:
     if not has_step(lead):
         return ""
-    steps = list(open_steps(lead).select_related("owner__user")[:MAX_SHOWN])
-    urls: dict[str, object] = {}
+    steps = list(open_steps(lead).select_related("owner__user")[: MAX_SHOWN + 1])
+    urls: dict[str, object] = {"has_more": len(steps) > MAX_SHOWN}
     if page.has_change_permission(request, lead):
-        urls = {"done_url": finish_next_step.button.url(lead), "change_url": change_next_step.button.url(lead)}
+        urls |= {"done_url": finish_next_step.button.url(lead), "change_url": change_next_step.button.url(lead)}
         urls["change"] = next(iter(page.open_buttons(request, lead, {change_next_step: ""})), None)
-    return render_to_string("staff/next_step.html", {"steps": steps, **urls}, request)
+    return render_to_string("staff/next_step.html", {"steps": steps[:MAX_SHOWN], **urls}, request)
 
 
 def steps_set(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:

@@ -83,6 +83,19 @@ def test_few_and_many_own_steps_are_found_alike(
     assert sorted(due_on_home(grace)) == ["a@leads.example", "ab@leads.example", "abc@leads.example"]
 
 
+def test_a_lead_with_many_open_steps_says_where_the_later_ones_are(
+    fatima: Lead, grace: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("staff.leads.next_steps.MAX_SHOWN", 2)
+    client, pages = logged_in_client(grace), []
+    for days in (1, 2, 3):
+        add_step(fatima, grace, days=days, note=f"step {days}")
+        pages.append(client.get(page_url(fatima)).content.decode())
+
+    assert ["The later ones are in the timeline." in page for page in pages] == [False, False, True]
+    assert pages[2].partition("The later ones")[0].count("step 3") == 0
+
+
 def test_a_colleagues_step_is_not_mine_though_the_lead_is(
     fatima: Lead, organization: Organization, grace: Membership, tom: Membership
 ) -> None:
