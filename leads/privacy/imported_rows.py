@@ -66,8 +66,7 @@ class Mentions:
         identity = self.identity = identity_of(lead)
         self.organization_id = lead.organization_id
         self.emails = sorted({fold(form) for email in identity.emails for form in spellings(email)})
-        emails = "|".join(map(re.escape, self.emails))
-        self.email = re.compile(rf"(?<![\w.+-])(?:{emails})(?![^\W_]|-|\.[^\W_])")
+        self.parts = {email: {*find_emails(email)} for email in self.emails}
         digits = {phone.lstrip("+") for phone in identity.phones}
         self.phones = sorted({ending for phone in digits for ending in phone_endings(phone)})
         pairs = [tuple(" ".join(find_words(fold(name))) for name in names) for names in identity.names]
@@ -95,7 +94,10 @@ class Mentions:
 
     def are_in(self, texts: Iterable[str]) -> bool:
         text = join_texts(texts)
-        return self.email.search(text) is not None or not set(self.phones).isdisjoint(find_phone_ends(text))
+        # One expression for all addresses would be tried at each character, in a single call that nothing interrupts.
+        parts = {*find_emails(text)}
+        is_email = any(parts >= own and has_email(text, email) for email, own in self.parts.items())
+        return is_email or not set(self.phones).isdisjoint(find_phone_ends(text))
 
     def are_named_in(self, cells: Iterable[str]) -> bool:
         """Return whether a cell has a full name of the lead, in either order, or two cells are the two names."""
@@ -148,6 +150,11 @@ class Mentions:
             or any(set(f"{first} {last}".split()) <= set(words) for first, last in self.names)
             or not set(words).isdisjoint(self.joined)
         )
+
+
+def has_email(text: str, email: str) -> bool:
+    """Return whether the text has the e-mail, both folded, and not as a part of a longer one."""
+    return re.search(rf"(?<![\w.+-]){re.escape(email)}(?![^\W_]|-|\.[^\W_])", text) is not None
 
 
 def split_name(first: str, last: str) -> tuple[str, str] | None:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.db.models import Sum
 from django.test import Client
 from django.utils import timezone
@@ -192,3 +193,17 @@ def test_rows_of_an_import_from_before_the_upgrade_are_deleted_after_a_week(
 
     assert before == [(2, "REFUSED", "E-mail: “nobody” is not an e-mail address")]
     assert (stored_rows(organization), stored_size(organization)) == ([], 0)
+
+
+def test_nothing_of_an_import_is_left_after_a_year(mia: Client, organization: Organization) -> None:
+    """Not in the admin's history either, where erasing looks for the entries of imports that there are."""
+    page = Page(mia, organization, csv_file(HEADER, ["ada@example.com", "Ada"]), name="Ada Lovelace.csv").run()
+    other = Page(mia, organization, csv_file(HEADER, ["bob@example.com", "Bob"]), name="new.csv").run()
+    Import.objects.of(organization).filter(pk=page.row.pk).update(created_at=timezone.now() - timedelta(days=366))
+    before = set(LogEntry.objects.values_list("object_repr", flat=True))
+
+    prune_imports(organization=organization)
+
+    assert {"Ada Lovelace.csv", "new.csv"} <= before
+    assert set(LogEntry.objects.values_list("object_repr", flat=True)) == before - {"Ada Lovelace.csv"}
+    assert list(Import.objects.of(organization)) == [other.row]
