@@ -67,10 +67,12 @@ class Mentions:
         self.organization_id = lead.organization_id
         self.emails = sorted({fold(form) for email in identity.emails for form in spellings(email)})
         self.parts = {email: {*find_emails(email)} for email in self.emails}
+        self.email_words = [find_words(email) for email in self.emails]
         digits = {phone.lstrip("+") for phone in identity.phones}
         self.phones = sorted({ending for phone in digits for ending in phone_endings(phone)})
         pairs = [tuple(" ".join(find_words(fold(name))) for name in names) for names in identity.names]
         self.names = sorted({pair for first, last in pairs if (pair := split_name(first, last))})
+        self.name_words = [f"{first} {last}".split() for first, last in self.names]
         self.joined = sorted({name for pair in pairs for name in joined_names(*pair)})
         self.phrases = {tuple(f"{one} {other}".split()) for pair in self.names for one, other in (pair, pair[::-1])}
         self.phrases |= {(name,) for name in self.joined}
@@ -143,12 +145,12 @@ class Mentions:
     def are_in_column(self, name: str) -> bool:
         """Search a column's normalized name, which has no more than letters and digits."""
         words = find_words(fold(name))
-        text, digits = f" {' '.join(words)} ", re.sub(r"[^0-9]", "", name)
+        text, known, digits = f" {' '.join(words)} ", {*words}, re.sub(r"[^0-9]", "", name)
         return (
-            any(f" {' '.join(find_words(email))} " in text for email in self.emails)
+            any(known.issuperset(own) and f" {' '.join(own)} " in text for own in self.email_words)
             or any(phone in digits for phone in self.phones)
-            or any(set(f"{first} {last}".split()) <= set(words) for first, last in self.names)
-            or not set(words).isdisjoint(self.joined)
+            or any(known.issuperset(own) for own in self.name_words)
+            or not known.isdisjoint(self.joined)
         )
 
 
