@@ -170,8 +170,7 @@ class ImportAdmin(TenantAdmin):
         problems: list[str] = []
         if request.method == "POST":
             try:
-                self.do_step(request, row)
-                return redirect(row_url(row))
+                return redirect(row_url(row) + self.do_step(request, row))
             except ValidationFailed as error:
                 problems = [sentence for sentences in error.errors.values() for sentence in sentences]
             except DomainError as error:
@@ -179,8 +178,8 @@ class ImportAdmin(TenantAdmin):
             row = self.get_row(request, object_id)
         return TemplateResponse(request, "staff/import.html", self.step_context(request, row, problems))
 
-    def do_step(self, request: HttpRequest, row: Import) -> None:
-        """Do what the button says. Raises DomainError."""
+    def do_step(self, request: HttpRequest, row: Import) -> str:
+        """Do what the button says, and return the query of the page that says so. Raises DomainError."""
         step = request.POST.get("step")
         if step == "columns":
             services.choose_columns(
@@ -197,7 +196,7 @@ class ImportAdmin(TenantAdmin):
         elif step == "start" and has_other_values(row, sent_values(request, row)):
             choose_values(file_import=row, values=sent_values(request, row), version=sent_version(request))
             self.log_change(request, row, "Values chosen.")
-            messages.warning(request, "Not imported yet: the rows are checked again with the values as you chose them.")
+            return "?again"
         elif step == "start":
             services.start_import(file_import=row, version=sent_version(request))
             self.log_change(request, row, "Import started.")
@@ -214,6 +213,7 @@ class ImportAdmin(TenantAdmin):
             self.log_change(request, row, "Undo started.")
         else:
             messages.warning(request, "Nothing was done: choose one of the buttons.")
+        return ""
 
     def step_context(self, request: HttpRequest, row: Import, problems: Sequence[str]) -> dict[str, object]:
         is_sent = request.POST.get("step") == "columns"  # and refused

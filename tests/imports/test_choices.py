@@ -229,11 +229,13 @@ def test_a_value_that_is_chosen_anew_is_checked_before_anything_is_imported(
     page.check()
     value, shown = unknown(page)[0].values[0], page.get().content.decode()
 
-    page.press("start", **{f"value-{value.column}-{value.key}": "basic"})
+    response = page.press("start", **{f"value-{value.column}-{value.key}": "basic"})
     state, report = page.row.state, page.report()
+    said = mia.get(response.headers["Location"]).content.decode()
     page.press("start", **{f"value-{value.column}-{value.key}": "basic"})
 
     assert re.search('form="values_form" name="step" value="start"', shown)  # the button sends the choices
+    assert "Nothing was imported yet: you had changed what values mean, so the rows were checked again." in said
     assert (state, report) == ("CHECKED", [(2, "NEW", "Tier: basic")])
     assert [*Lead.objects.of(organization).get().custom_values.values()] == ["basic"]
 
