@@ -47,6 +47,8 @@ REFERENCE_COLUMNS = {"id", "external_reference"}  # of appointments
 ERASED_NAME = "erased"
 # A name ends before these characters; domains and page addresses don't. Initials and abbreviations have dots, too.
 SEPARATORS = re.compile(r"[@/:]|(?<=[^\W_][^\W_])\.(?=\S)")
+# What makes an e-mail a part of a longer one.
+BEFORE_EMAIL, AFTER_EMAIL = re.compile(r"[\w.+-]"), re.compile(r"[^\W_]|-|\.[^\W_]")
 DETAILS = re.compile("; |: | → ")  # between the parts of what a check says about a row
 MAX_NAME_WORDS = 12  # of a full name that is looked for in longer texts
 MAX_RESTARTS = 3
@@ -156,7 +158,12 @@ class Mentions:
 
 def has_email(text: str, email: str) -> bool:
     """Return whether the text has the e-mail, both folded, and not as a part of a longer one."""
-    return re.search(rf"(?<![\w.+-]){re.escape(email)}(?![^\W_]|-|\.[^\W_])", text) is not None
+    start = text.find(email)
+    while start >= 0:
+        if not BEFORE_EMAIL.match(text[max(start - 1, 0) : start]) and not AFTER_EMAIL.match(text, start + len(email)):
+            return True
+        start = text.find(email, start + 1)
+    return False
 
 
 def split_name(first: str, last: str) -> tuple[str, str] | None:
