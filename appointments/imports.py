@@ -206,6 +206,7 @@ class AppointmentImporter(Importer):
         plan.problems += [Problem(f"{label}: is missing") for name, label in NEEDED.items() if name not in plan.values]
         if not plan.problems:
             plan.changes.append(f"{plan.values['lead_email']}, {self.local(plan.values['schedule_time'])}")
+        self.leave_out_link(plan, None)
         for name, label in SHOWN.items():
             if name in plan.values:
                 plan.changes.append(f"{label}: {plan.values[name]}")
@@ -236,6 +237,7 @@ class AppointmentImporter(Importer):
         is_reopened = role_of(current) in REOPENED_ROLES or stored.is_called_off  # by another time
         if "schedule_time" in plan.fields and "outcome" not in plan.fields and is_reopened:
             self.keep_outcome(plan, current)
+        self.leave_out_link(plan, current)
         for name, label in LINKS.items():
             if name in values:
                 plan.change(label, getattr(stored, name), values[name], **{name: values[name]})
@@ -243,6 +245,11 @@ class AppointmentImporter(Importer):
         if "note" in values and (stored.pk, values["note"]) not in notes:
             plan.show("Note: added", "Note", values["note"])
         self.refuse_changes(plan, stored, email)
+
+    def leave_out_link(self, plan: Plan, current: Status | None) -> None:
+        """Leave out the meeting link of a call that is canceled: nobody is to join it."""
+        if role_of(plan.values.get("outcome") or current) == StatusRole.CANCELED and "schedule_time" not in plan.fields:
+            plan.values.pop("meeting_url", None)
 
     def keep_outcome(self, plan: Plan, current: Status | None) -> None:
         """Keep an outcome that the file names, too, or say that the other time books the call again (A28)."""

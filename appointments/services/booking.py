@@ -48,7 +48,7 @@ from optins.services import find_setter
 from organizations.actors import Actor, ActorKind, actor_columns
 from organizations.models import CAN_BE_ASSIGNED, Membership, Organization
 from organizations.services import can_add_row
-from statuses.models import FINAL_ROLES, Board, Status, StatusRole
+from statuses.models import FINAL_ROLES, RESULT_ROLES, Board, Status, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE, default_status
 from webhooks.events import one_statement, record_event
 
@@ -283,7 +283,9 @@ def insert_booking(
     participants = members.values() if invites else None
     note = insert_appointment(appointment, actor, data.get("notes", ""), participants)
     if not is_new_lead:
-        update_lead(lead, lead_status, actor)
+        # Any status of the role of a result says the same (docs/interface.md, A29).
+        has_role = lead_status and lead_status.role in RESULT_ROLES and lead.status.role == lead_status.role
+        update_lead(lead, None if has_role else lead_status, actor)
     record_event(CREATED, appointment, actor=actor)
     if note:
         record_event(NOTE_CREATED, note, actor=actor)

@@ -11,7 +11,13 @@ from leads.models import Lead
 from organizations.models import Membership, Organization
 from statuses.models import Status
 from tests.client import ApiClient
-from tests.factories import events_of, make_custom_field, make_provider_appointment, notifications_of
+from tests.factories import (
+    events_of,
+    make_custom_field,
+    make_provider_appointment,
+    make_status,
+    notifications_of,
+)
 from tests.imports.files import Page, csv_file
 from tests.merging.leads import make_lead, merge
 
@@ -282,6 +288,35 @@ def test_a_new_call_that_is_off_already_is_no_booking_for_its_lead(
     # One to be rescheduled is still to come, until it has another time.
     is_kept = Lead.objects.of(organization).filter(email="lost@example.com", **planned).exists()
     assert is_kept == (outcome != "Rescheduled")
+
+
+def test_a_canceled_call_gets_no_meeting_link(mia: Client, organization: Organization) -> None:
+    header = [*HEADER[:4], "Outcome", "Meeting URL"]
+    file = csv_file(header, ["c-1", "ada@example.com", FUTURE, "Coaching", "Canceled", "https://meet.example/1"])
+    page = Page(mia, organization, file, kind="APPOINTMENTS")
+    page.check()
+
+    checked = page.report()
+    page.press("start")
+    again = Page(mia, organization, file, kind="APPOINTMENTS").run()
+
+    assert "Meeting link" not in checked[0][2]
+    assert appointment_with(organization, "c-1").meeting_url is None
+    assert again.row.counts == {"UNCHANGED": 1}
+
+
+def test_a_new_call_that_was_missed_keeps_a_status_of_that_role(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    """docs/interface.md, A29"""
+    api.submit(email="ada@example.com")
+    ghosted = make_status(organization, "Ghosted", role="NO_SHOW")
+    Lead.objects.of(organization).update(status=ghosted)
+    row = ["c-1", "ada@example.com", FUTURE, "Coaching", "No-show"]
+
+    Page(mia, organization, csv_file([*HEADER[:4], "Outcome"], row), kind="APPOINTMENTS").run()
+
+    assert Lead.objects.of(organization).get().status == ghosted
 
 
 @pytest.mark.parametrize("is_newest_first", [True, False])
