@@ -4,13 +4,15 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
 
 from appointments.models import CallAnalysis
 from organizations.models import Membership
 from tests.client import SCHEDULE_TIME, ApiClient
 from tests.contract.assertions import assert_error, assert_invalid_fields
 from tests.contract.concurrency import run_concurrently, status_codes
-from tests.factories import make_api, make_member, make_provider_appointment, snapshot_of
+from tests.factories import make_api, make_member, make_provider_appointment, owner_of, snapshot_of
 
 ANALYSIS = {
     "ai_generated_title": "A good call",
@@ -74,6 +76,18 @@ def test_a_call_moves_to_the_appointment_that_is_named(api, id):
     assert api.get_appointment(id)["call_analysis"] is None
     assert api.get_appointment(other)["call_analysis"] == moved.json()["data"]
     assert [event["data"]["id"] for event in api.list_events()[seen:]] == [id, other]
+
+
+def test_the_history_of_a_call_that_moves_to_another_lead_does_not_keep_its_title(api, organization, id):
+    """Erasing a lead looks for entries about rows that are the lead's."""
+    other = api.book(external_reference="ref-2", lead_email="bob@example.com").json()["data"]["id"]
+    first = put(api, appointment_id=id).json()["data"]
+    entry = {"user": owner_of(organization).user, "content_type": ContentType.objects.get_for_model(CallAnalysis)}
+    LogEntry.objects.create(**entry, object_id=first["id"], object_repr="Call with Ada", action_flag=1)
+
+    assert put(api, appointment_id=other).status_code == 200
+
+    assert not LogEntry.objects.exists()
 
 
 def test_a_call_that_staff_entered_at_two_appointments_is_replaced_where_it_is_named(api, organization, id):
