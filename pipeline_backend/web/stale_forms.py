@@ -29,7 +29,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         return sign_in_again(request)
     limit, announced = body_limit(request.META, request.path_info), request.META.get("CONTENT_LENGTH", "")
     if announced.isdecimal() and int(announced) > limit:  # so it wasn't read, nor its token
-        text = f"It has more than {limit // MEGABYTE or 1} MB, so nothing was saved. Split a file, or shorten the text."
+        most = f"{limit // MEGABYTE} MB" if limit >= MEGABYTE else f"{limit // 1024} kB"
+        text = f"It has more than {most}, so nothing was saved. Split a file, or shorten the text."
         return refusal(413, "This is too large", text)
     text = (
         "You have signed in or out since you opened it, so nothing was saved. Go back, copy what you entered, open the "
