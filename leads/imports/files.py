@@ -5,7 +5,7 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 from leads.imports.importers import MAX_HEADER
 from leads.imports.limits import MAX_CELL, MAX_COLUMNS, MAX_EMPTY, PROTECTED, FileRefused, Row
@@ -30,8 +30,8 @@ def find_format(content: bytes) -> tuple[str, str]:
     """Return "xlsx" and "", or the separator and the encoding of a CSV file. Raises FileRefused."""
     if is_workbook(content):
         return "xlsx", ""
-    text, encoding = decode(content)
-    return find_delimiter(text), encoding
+    encoding = find_encoding(content)
+    return find_delimiter(beginning(content, encoding)), encoding
 
 
 def is_workbook(content: bytes) -> bool:
@@ -96,16 +96,18 @@ def check_row(number: int, row: Sequence[str]) -> None:
 
 def read_csv(content: bytes) -> Iterator[Row]:
     """Raise FileRefused for a row of `MAX_CSV_ROW` characters or more, before it is split, and for `ODD_QUOTES`."""
-    text, _ = decode(content)
-    delimiter = find_delimiter(text)
-    if match := SEPARATOR_LINE.match(text):
-        text = text[match.end() :]  # no row of a spreadsheet
+    encoding = find_encoding(content)
+    first_lines = beginning(content, encoding)
+    delimiter = find_delimiter(first_lines)
+    # As a stream: the whole text could take four bytes for each of the file's. Universal line ends are left to the
+    # reader, because a cell may have its own.
+    file = TextIOWrapper(BytesIO(content), encoding, newline="")
+    if match := SEPARATOR_LINE.match(first_lines):
+        file.read(match.end())  # no row of a spreadsheet
     length = 0  # of the present row
 
     def lines() -> Iterator[str]:
         nonlocal length
-        # Universal line ends are left to the reader, because a cell may have its own.
-        file = StringIO(text, newline="")
         for number, line in enumerate(iter(partial(file.readline, MAX_CSV_ROW), ""), 1):
             length += len(line)
             if length >= MAX_CSV_ROW:
@@ -133,31 +135,48 @@ def read_csv(content: bytes) -> Iterator[Row]:
         raise FileRefused(f"The row at line {reader.line_num} {problem}") from None
 
 
-def decode(content: bytes) -> tuple[str, str]:
-    """Return the text and its encoding: that of its mark, else UTF-8, else the guessed one. Raises FileRefused."""
+def find_encoding(content: bytes) -> str:
+    """Return the encoding of a text: that of its mark, else UTF-8, else the guessed one. Raises FileRefused."""
     if content.startswith(b"\xd0\xcf\x11\xe0"):
         raise FileRefused(PROTECTED if "EncryptedPackage".encode("utf-16-le") in content else OLD_EXCEL)
     marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if content.startswith(mark)), None)
     for encoding in [marked] if marked else ["utf-8", GUESSED_ENCODING]:
+        line = 1
         try:
-            text = content.decode(encoding)
+            for text in decode(content, encoding):
+                if "\0" in text:
+                    raise FileRefused(NOT_TEXT)
+                line += text.count("\n")
+            return encoding
         except UnicodeDecodeError as error:
             if encoding == "utf-8" and has_utf8_letters(content):
-                line = content.count(b"\n", 0, error.start) + 1
+                line += error.object.count(b"\n", 0, error.start)
                 problem = f"Line {line} has a letter that is not UTF-8, as the rest of the file is. Correct it first."
                 raise FileRefused(problem) from None
-            continue
-        if "\0" not in text:
-            return text, encoding
-        break
     raise FileRefused(NOT_TEXT)
+
+
+def decode(content: bytes, encoding: str, errors: str = "strict") -> Iterator[str]:
+    """Yield the text in parts."""
+    decoder = getincrementaldecoder(encoding)(errors)
+    for start in range(0, len(content), PART):
+        yield decoder.decode(content[start : start + PART], start + PART >= len(content))
+
+
+def beginning(content: bytes, encoding: str) -> str:
+    """Return the text's first row, which can have `MAX_CSV_ROW` characters, and what follows."""
+    text = ""
+    for part in decode(content, encoding):
+        text += part
+        if len(text) > MAX_CSV_ROW:
+            break
+    return text
 
 
 def has_utf8_letters(content: bytes) -> bool:
     """Return whether more letters beyond ASCII are UTF-8 than are not: the file isn't in another encoding."""
-    decoder, letters, damaged = getincrementaldecoder("utf-8")("replace"), 0, 0
-    for start in range(0, len(content), PART):
-        text = decoder.decode(content[start : start + PART])
+    letters = damaged = 0
+    for text in decode(content, "utf-8", "replace"):
         letters += len(text) - len(text.encode("ascii", "ignore"))
         damaged += text.count("\ufffd")
     return damaged * 2 < letters

@@ -37,11 +37,12 @@ def read_file(file_import: Import, turn: Turn) -> None:
     """Store the file's rows, after those that earlier turns have stored."""
     batch: list[ImportRow] = []
     size = 0
+    content = bytes(file_import.file or b"")
     try:
-        rows = read_rows(bytes(file_import.file or b""), partial(keep_turn, file_import, turn))
+        rows = read_rows(content, partial(keep_turn, file_import, turn))
         _, file_import.header = next(rows)
-        file_import.format, file_import.encoding = find_format(bytes(file_import.file or b""))
-        file_import.other_sheets = count_other_sheets(bytes(file_import.file or b""))
+        file_import.format, file_import.encoding = find_format(content)
+        file_import.other_sheets = count_other_sheets(content)
         for number, cells in rows:
             if number <= file_import.position:
                 turn.restart()  # or the turns of a large file would end before they reach rows that are new

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
+from sys import getsizeof
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
@@ -29,7 +30,8 @@ MAX_FORMAT, MAX_FORMATS = 255, 65_490
 MAX_PARTS = 1000
 # Of what is unpacked: everything, the texts that cells share, which are kept, and each other part but the sheet.
 MAX_UNPACKED, MAX_SHARED_STRINGS, MAX_PART = 150 * MEGABYTE, 25 * MEGABYTE, 10 * MEGABYTE
-MAX_TEXTS = 200_000  # that cells share: each takes about 60 bytes besides its characters
+MAX_TEXTS = 200_000  # that cells share
+MAX_TEXTS_SIZE = 40 * MEGABYTE  # of these in memory: each takes about 60 bytes, and up to four for each character
 # What the XML parser keeps: one tag, the open elements, and each name.
 MAX_TAG, MAX_DEPTH, MAX_NAMES = MEGABYTE, 100, 10_000
 # XML elements of all parts: more than fit into 150 MB of cells with text. Those beyond `ELEMENTS_OF_A_TEXT` for each
@@ -84,6 +86,7 @@ class Workbook:
         self.epoch = WINDOWS_EPOCH
         self.links: dict[str, tuple[str, str]] = {}  # of the workbook, by their ids: types and parts
         self.strings: list[str] = []
+        self.strings_size = 0
         self.formats: list[tuple[bool, bool, bool]] = []  # of each style: for dates, durations, with hours
 
     def read_rows(self) -> Iterator[Row]:
@@ -200,6 +203,9 @@ class Workbook:
                 if len(self.strings) >= MAX_TEXTS:
                     raise FileRefused(TOO_MANY_TEXTS)
                 self.strings.append(unescape(value))
+                self.strings_size += getsizeof(self.strings[-1])
+                if self.strings_size > MAX_TEXTS_SIZE:
+                    raise FileRefused(TOO_LARGE)
                 value = ""
                 self.count_text()
 
