@@ -54,7 +54,8 @@ class SignInView(LoginView):
         site = admin.site.each_context(self.request)
         path = self.request.get_full_path()
         context = {**super().get_context_data(**kwargs), **site, "title": "Log in", "app_path": path}
-        return context | {"user": AnonymousUser()}  # else it tells who is signed in that a right is missing
+        # A wrong password isn't a missing right, of which Django's template would tell a person who is signed in.
+        return context | {"user": AnonymousUser()}
 
     def form_valid(self, form: auth_forms.AuthenticationForm) -> HttpResponse:
         user: User = form.get_user()

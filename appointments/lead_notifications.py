@@ -51,13 +51,13 @@ def can_notify_lead(change: Kind, appointment: Appointment) -> bool:
 
 
 def leads_to_notify(change: Kind, appointments: Iterable[Appointment]) -> list[Lead]:
-    """Return the leads who get a message about this change. Takes two statements for each organization."""
+    """Return the leads who get a message about this change. Takes three statements for each organization."""
     rows = [row for row in appointments if can_notify_lead(change, row)]
     by_organization = {row.organization_id: row for row in rows}
     notifying = {id for id, row in by_organization.items() if active_message(LEAD_KIND[change], row)}
+    notifying -= {id for id in notifying if is_used_up(id, "lead")}
     leads = {row.lead_id: row.lead for row in rows if row.organization_id in notifying}
     limited = {id for organization in notifying for id in ids_beyond_limit(organization, leads)}
-    limited |= {row.lead_id for row in rows if is_used_up(row.organization_id, "lead")} if notifying else set()
     return [lead for id, lead in leads.items() if id not in limited]
 
 

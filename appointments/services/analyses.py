@@ -18,7 +18,7 @@ from foundation.api.exceptions import Conflict, ResourceNotFound, ValidationFail
 from foundation.api.sql_serializers import Json
 from foundation.db.retry import atomic_with_retry
 from leads.models import Lead
-from leads.privacy.history import forget_history
+from leads.privacy.history import forget_all_history
 from leads.services import check_not_erased
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
@@ -26,7 +26,6 @@ from webhooks.events import record_event
 
 MATCH_WINDOW = timedelta(hours=1)  # how far a call's start may be from the appointment's time
 MAX_LISTED = 10  # appointments that a conflict lists
-HISTORY_BATCH = 100
 
 # No unique constraint: staff may have entered one call's id at several appointments.
 LOCK_CALL = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
@@ -90,8 +89,7 @@ def remove_analysis(organization: Organization, actor: Actor, analysis: CallAnal
     before = AppointmentDetailSerializer.get_text(organization, appointment.pk)
     CallAnalysis.objects.of(organization).filter(pk=analysis.pk).delete()
     # The history would keep its title when the lead is erased, because the analysis with this id is another lead's now.
-    while forget_history([analysis.pk], HISTORY_BATCH):
-        pass
+    forget_all_history([analysis.pk])
     appointment.save_version()
     record_event(UPDATED, appointment, actor=actor, before=before)
 

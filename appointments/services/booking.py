@@ -183,7 +183,7 @@ def find_or_book(
 ) -> Booking:
     """Return the appointment that has the reference, or book it; `invites` notifies its participants.
 
-    An `outcome` says that the call is off already: the appointment is stored with it, and its lead moves as it says.
+    An `outcome` is that of a call that isn't held: the appointment is stored with it, and the lead moves as it says.
 
     A call that is over notifies no one and leaves the status of its lead (docs/interface.md, A32). One that was
     canceled before it was booked is stored canceled, and notifies no one (A62).

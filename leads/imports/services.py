@@ -27,7 +27,7 @@ from leads.imports.models import (
 from leads.imports.terms import terms_of
 from leads.imports.turns import Overtaken
 from leads.imports.values import Reading
-from leads.privacy.history import forget_history
+from leads.privacy.history import forget_all_history
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from organizations.services import check_limit, lock_organization
@@ -47,7 +47,6 @@ UNCLEAR_ZONE = (
     "or remove what is in brackets if the times are in your zone:"
 )
 KEEP_IMPORTS = timedelta(days=365)
-HISTORY_BATCH = 1_000
 # Characters that undoing an organization's imports may need. Beyond, the oldest can no longer be undone.
 MAX_UNDO = 200_000_000
 PARTIAL = "PARTIAL"  # rows without some cells, in `Import.reasons`
@@ -306,8 +305,7 @@ def prune_imports(*, organization: Organization) -> None:
         imports.filter(pk=expired.pk, undo_until__lte=now()).update(undo_size=0)
     old = imports.filter(created_at__lt=now() - KEEP_IMPORTS)
     # Their entries have the files' names, and erasing finds them by the import.
-    while forget_history(list(old.values_list("pk", flat=True)), HISTORY_BATCH):
-        pass
+    forget_all_history(list(old.values_list("pk", flat=True)))
     delete_in_batches(old)
     delete_in_batches(ImportColumn.objects.of(organization).filter(updated_at__lt=now() - KEEP_IMPORTS))
 

@@ -10,6 +10,8 @@ from django.db.models import QuerySet, TextField
 from foundation.db.expressions import is_any_of
 from organizations.isolation import bypass_rls
 
+BATCH = 1_000  # entries that are deleted at a time
+
 
 def entries_about(ids: Sequence[UUID]) -> QuerySet[LogEntry]:
     return LogEntry.objects.filter(is_any_of("object_id", [str(id) for id in ids], TextField)).order_by()
@@ -32,3 +34,8 @@ def forget_history(ids: Sequence[UUID], limit: int, between: tuple[datetime, dat
             entries = entries.filter(action_time__range=between)
         found = list(entries.values_list("pk", flat=True)[:limit])
         return int(LogEntry.objects.filter(pk__in=found).delete()[0]) if found else 0
+
+
+def forget_all_history(ids: Sequence[UUID]) -> None:
+    while forget_history(ids, BATCH):
+        pass

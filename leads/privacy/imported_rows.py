@@ -29,7 +29,7 @@ from leads.imports.terms import (
 )
 from leads.imports.turns import Turn
 from leads.models import Lead
-from leads.privacy.history import forget_history
+from leads.privacy.history import forget_all_history
 from leads.privacy.identities import identity_of
 from leads.privacy.rules import batches, find_rows
 from organizations.isolation import TenantModel, bypass_rls
@@ -286,8 +286,7 @@ def forget_headers(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
     for file_import in imports.select_for_update(no_key=True):
         is_in_header = mentions.are_in_header(file_import)
         if is_about := is_in_header or mentions.are_in_name(file_import):
-            while forget_history([file_import.pk], BATCH):  # its entries have the file's name
-                pass
+            forget_all_history([file_import.pk])  # its entries have the file's name
             file_import.file_name = ERASED_NAME
         if is_in_header:
             names = {normalize(text) for text in file_import.header}

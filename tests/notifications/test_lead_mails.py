@@ -12,7 +12,9 @@ from uuid import uuid4
 
 import pytest
 import time_machine
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from appointments import lead_notifications
 from appointments.models import Appointment, EventType
@@ -583,6 +585,20 @@ def test_staff_are_told_that_a_lead_has_reached_the_limit(
     assert limit in question
     assert "No lead gets an e-mail." in about_several
     assert "Ada gets a cancellation by e-mail." in after
+
+
+def test_the_question_about_several_takes_as_many_statements_for_more(
+    api: ApiClient, organization: Organization, owner: Client, messages: None
+):
+    rows = [booked(api, external_reference=name, lead_email=f"{name}@example.com") for name in ("a", "b", "c")]
+    url, counts = admin_url(Appointment, "changelist"), []
+    for selected in (rows[:1], rows[:1], rows):  # the first one fills what is kept for the process
+        data = {"action": "cancel_selected", "_selected_action": [str(row.pk) for row in selected], "index": "0"}
+        with CaptureQueriesContext(connection) as queries:
+            assert "by e-mail" in owner.post(url, data).context["question"]
+        counts.append(len(queries))
+
+    assert counts[1] == counts[2]
 
 
 def test_staff_are_told_of_the_organizations_daily_limits(
